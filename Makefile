@@ -10,7 +10,8 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 FUNCTION_ENV := build/function-env
-SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py benchmarks docs/generator tests
+CONSOLE := 'layers/core/python/onthedot/console/**/*.{js,css}'
+SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py benchmarks docs/generator tools tests
 
 # Bytecode halves the start of every process, and tests start many. The installation makes that of the product, for
 # shells that let Python write none.
@@ -22,7 +23,7 @@ bytecode := $(VENV)/bin/python -m compileall -q layers/core/python/onthedot
 # A process gets whole files, whose tests share what is dear to set up. One process more than cores: some tests wait.
 side_by_side := --numprocesses=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) --dist=loadfile
 # Folders whose tests need no server and no browser.
-FAST := $(addprefix tests/,unit contract handlers infra scenarios)
+FAST := $(addprefix tests/,unit golden contract handlers infra scenarios)
 compile := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 .PHONY: help
@@ -74,7 +75,7 @@ deployed-tests: build/.chromium
 
 # One process: each would start a local AWS of its own.
 stack-tests: quick-tests
-	pytest -q -m "stack and not deployed" tests/contract tests/e2e
+	pytest -q -m "stack and not deployed" tests/contract tests/golden tests/e2e
 
 served-tests: quick-tests build/.chromium
 	pytest -q $(side_by_side) -m "not stack" tests/serve tests/durability tests/pages tests/e2e tests/browser
@@ -106,11 +107,15 @@ kill: install ## Kill `onthedot serve` under load many times (ARGS="--kills 1000
 powerloss: install ## Rebuild the file of the embedded engine as power losses leave it (ARGS="--images 10000") and check each
 	$(VENV)/bin/python -m tests.durability.power $(ARGS)
 
+.PHONY: mutants
+mutants: install ## Plant bugs, one at a time, and check that the tests catch each (ARGS="--only ID --jobs 2"); see tests/mutants
+	$(VENV)/bin/python -m tests.mutants $(ARGS)
+
 .PHONY: check
 check: install ## Formatting, lint, types, layers of the code, packages
 	@$(MAKE) --jobs --keep-going $(CHECKS)
 
-CHECKS := check-format check-lint check-types check-lambda-types check-imports check-packages check-docs
+CHECKS := check-format check-lint check-types check-lambda-types check-imports check-packages check-docs check-console
 .PHONY: $(CHECKS)
 check-format:
 	ruff format --check $(SOURCES)
@@ -131,10 +136,19 @@ check-imports:
 check-packages:
 	uv --quiet pip check
 
+check-console:
+	prettier --log-level warn --check $(CONSOLE)
+	tsc -p .
+
 .PHONY: fix
 fix: install ## Format, and repair what lint can
 	ruff format $(SOURCES)
 	ruff check --fix $(SOURCES)
+	prettier --log-level warn --write $(CONSOLE)
+
+.PHONY: generate
+generate: install ## Write the generated files of the client library, from the API's description and from the async client
+	$(VENV)/bin/python -m tools.client
 
 .PHONY: audit
 audit: install ## Known vulnerabilities in the pinned packages (asks a service on the network)
@@ -196,23 +210,28 @@ build/.chromium: tests/browser/install-chromium
 	@tests/browser/install-chromium
 	@touch $@
 
+# --- package -----------------------------------------------------------------------------------------------
+
+# With the pinned hatchling of the environment: uv would fetch its own.
+.PHONY: wheel
+wheel: $(VENV)/.synced ## Build the package for other projects: build/wheel/onthedot-*.whl
+	@rm -rf build/wheel
+	@$(uv) build --wheel --no-build-isolation --out-dir build/wheel
+	@ls build/wheel/*.whl
+
 # --- documentation -----------------------------------------------------------------------------------------
 
 # The theme announces its successor at each start. With --quiet, --strict would not see warnings.
 docs check-docs: export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: docs
-docs: install ## Build the documentation's site: build/site/index.html
+docs: install ## Build the documentation with the reference: build/site/index.html
 	@$(MAKE) check-docs
 	@echo "open build/site/index.html"
 
 check-docs:
-	$(VENV)/bin/python -m docs.generator.site build/pages
+	PYTHONPATH=infra:layers/core/python:. $(VENV)/bin/python -m docs.generator.site build/pages
 	mkdocs build --strict
-
-.PHONY: reference
-reference: install ## Write docs/reference from the routes, the commands, the context values and the events
-	PYTHONPATH=infra:layers/core/python:. $(VENV)/bin/python -m docs.generator
 
 # --- speed and cost ----------------------------------------------------------------------------------------
 

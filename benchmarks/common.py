@@ -17,15 +17,16 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from onthedot.domain.runs.pass_progress import first_progress
-from onthedot.domain.runs.records import Definition, Priority
-from onthedot.domain.runs.slots import bucket_of
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, Schedule, every
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import ProgressStore, TickLease
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.submit_job import JobRequest
+from onthedot.core.choices import Priority
+from onthedot.core.pass_progress import first_progress
+from onthedot.core.ports import TickLease
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.records import Definition
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import bucket_of
+from onthedot.jobs.submit import JobRequest
+from onthedot.schedules.schedule import CronSchedule, Recurrence, Schedule, every
+from onthedot.targets.types import HttpTarget
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 RESULTS: Final = ROOT / "build" / "benchmarks"

@@ -25,28 +25,28 @@ from unittest.mock import patch
 from benchmarks.common import TENANT, Bar, cpu_of, finish, one_off, recurring, show, spread
 from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient, raw_parsing
 from benchmarks.stubbed_aws import StubbedAws
-from onthedot.clock import VirtualClock
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.pass_progress import first_progress
-from onthedot.domain.runs.progress import LatestProgress
-from onthedot.domain.runs.queue_names import queue_urls
-from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, bucket_of
-from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_text
-from onthedot.engines.aws.dynamodb.keys import progress_key
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.keys import progress_key
+from onthedot.core.pass_progress import first_progress
+from onthedot.core.ports import Answer, Call, Deadline, Received, Tick
+from onthedot.core.progress import LatestProgress
+from onthedot.core.progress_store import ProgressStore, progress_text
+from onthedot.core.records import Record
+from onthedot.core.send import message_for
+from onthedot.core.slots import BUCKET_MS, DIRECT_MARGIN, Deployment, bucket_of, queue_urls
+from onthedot.core.start import Done
+from onthedot.core.stopping import Stop
+from onthedot.core.tick import dispatch_due
+from onthedot.engines.aws.dynamodb.items import DynamoItems
+from onthedot.engines.aws.dynamodb.keys import stored_key
 from onthedot.engines.aws.sqs.queues import message_body
-from onthedot.engines.progress_text import progress_text
-from onthedot.ports import Answer, Call, Deadline, Engine, Received, Tick
+from onthedot.jobs.submit import submit_job
 from onthedot.settings import WorkerSettings
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Done
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.jobs.submit_job import submit_job
 from onthedot.wiring import aws as aws_wiring
 from onthedot.wiring.aws_engine import aws_engine
+from onthedot.workers.pools import DEFAULT_POOLS, pools_to_text
 
 TABLE: Final = "onthedot-bench"
 DEPLOYMENT: Final = Deployment(shards=4, lookahead=3, history_days=7)
@@ -126,7 +126,7 @@ class StubbedEngine:
     stub: StubbedAws
     clock: VirtualClock
     engine: Engine
-    progress: DynamoProgressStore
+    progress: ProgressStore
 
     def tick(self) -> Counter[str]:
         now = self.clock.now()
@@ -142,7 +142,7 @@ def a_stubbed_engine(make_client: MakeClient) -> StubbedEngine:
     stub, clock = StubbedAws(), VirtualClock()
     dynamodb, sqs = make_client(stub, "dynamodb"), make_client(stub, "sqs")
     engine = aws_engine(dynamodb, sqs, TABLE, QUEUES, clock=clock, deployment=DEPLOYMENT)
-    return StubbedEngine(stub, clock, engine, DynamoProgressStore(dynamodb, TABLE))
+    return StubbedEngine(stub, clock, engine, ProgressStore(DynamoItems(dynamodb, TABLE, clock)))
 
 
 class Context:
@@ -168,7 +168,7 @@ def ticking(make_client: MakeClient, one_offs: int = 0, recurrings: int = 0) -> 
     present = bucket_of(stubbed.clock.now())
     for shard in SHARDS:
         done = progress_text(first_progress(0, None, present))
-        stubbed.stub.put({**progress_key(shard), "done": {"S": done}})
+        stubbed.stub.put({**stored_key(progress_key(shard)), "done": {"S": done}})
     start = (present + DEPLOYMENT.lookahead + DIRECT_MARGIN + 1) * BUCKET_MS
     requests = [one_off(start + i * BUCKET_MS // one_offs) for i in range(one_offs)]
     for request in requests + [recurring(i, start) for i in range(recurrings)]:
@@ -176,7 +176,7 @@ def ticking(make_client: MakeClient, one_offs: int = 0, recurrings: int = 0) -> 
     stubbed.clock.advance((DIRECT_MARGIN + 1) * BUCKET_MS / 1000)
     counts = stubbed.tick()
     if (counts["sent"], counts["advanced"], counts["unsent"]) != (one_offs + recurrings, recurrings, 0):
-        raise RuntimeError(f"this is not the tick that was to be measured: {counts}")
+        raise RuntimeError(f"measured the wrong tick: {counts}")
     return Case(stubbed.stub, stubbed.tick, one_offs + recurrings)
 
 

@@ -22,19 +22,21 @@ from typing import Any, Final
 import onthedot
 from benchmarks.common import TENANT, console, finish, one_off, show
 from benchmarks.flatness import DEPLOYMENT, SHARDS, Subject, sqlite_subjects
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.domain.runs.records import Definition, Priority
-from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, bucket_of
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Deadline, Principal, Tick
-from onthedot.schema import DEFAULT_POOL
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.choices import Priority
+from onthedot.core.leases import StoreLeases
+from onthedot.core.ports import Deadline, Tick
+from onthedot.core.records import Definition
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import BUCKET_MS, DIRECT_MARGIN, bucket_of
+from onthedot.core.start import Done
+from onthedot.core.tick import dispatch_due
+from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Done
-from onthedot.use_cases.attempts.store_leases import StoreLeases
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from onthedot.worker.target_factories import TargetOptions, factories
 
 PACKAGE: Final = Path(onthedot.__file__).parent

@@ -9,34 +9,122 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import boto3
 from botocore.config import Config
 
-from benchmarks.capacity import MeasuringStore, spending
 from benchmarks.common import TENANT, Bar, begin_now, console, cpu_of, finish, one_off, recurring, show, spread
 from benchmarks.stored_jobs import fill_dynamodb, fill_sqlite
 from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
-from onthedot import schema
-from onthedot.clock import VirtualClock
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, bucket_of
+from localstack.write_units import computed_units
+from onthedot.core import schema
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.moves import Move
+from onthedot.core.ports import Clock, Deadline, Moved, Refused, Tick, Undecided
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.records import Record
+from onthedot.core.slots import BUCKET_MS, DIRECT_MARGIN, Deployment, bucket_of, queue_key
+from onthedot.core.tick import dispatch_due
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.keys import run_key
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.sqlite.database import MEMORY, Database
-from onthedot.ports import Deadline, Engine, ProgressStore, Tick
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.jobs.submit_job import submit_job
+from onthedot.jobs.submit import submit_job
 from onthedot.wiring.aws_engine import aws_engine
 from onthedot.wiring.sqlite import SqliteEngine
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+
+_READS: Final = frozenset({"Query", "GetItem", "BatchGetItem"})
+_WRITES: Final = frozenset({"PutItem", "UpdateItem"})
+
+Outcomes = Sequence[Moved | Refused | Undecided]
+
+
+@dataclass
+class Spent:
+    """The requests and units that clients have used.
+
+    The units of PartiQL come from `MeasuringStore`, because MiniStack reports 1 for any statement.
+    """
+
+    requests: Counter[str] = field(default_factory=Counter)
+    """By operation."""
+    read_units: float = 0.0
+    write_units: float = 0.0
+
+    def count_request(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        self.requests[model.name] += 1
+        if model.name in _READS | _WRITES:
+            params["ReturnConsumedCapacity"] = "INDEXES"
+
+    def count_units(self, parsed: Mapping[str, Any], model: Any, **_: Any) -> None:
+        reported = parsed.get("ConsumedCapacity", [])
+        units = sum(_units(each) for each in ([reported] if isinstance(reported, Mapping) else reported))
+        if model.name in _READS:
+            self.read_units += units
+        elif model.name in _WRITES:
+            self.write_units += units
+
+
+def _units(consumed: Mapping[str, Any]) -> float:
+    indexes = consumed.get("GlobalSecondaryIndexes", {}).values()
+    return float(consumed["Table"]["CapacityUnits"]) + sum(float(index["CapacityUnits"]) for index in indexes)
+
+
+@contextmanager
+def spending(*clients: Any) -> Iterator[Spent]:
+    """Count the requests of these clients while this context lasts."""
+    spent = Spent()
+    for client in clients:
+        client.meta.events.register("provide-client-params.*.*", spent.count_request, unique_id="request")
+        client.meta.events.register("after-call.*.*", spent.count_units, unique_id="units")
+    try:
+        yield spent
+    finally:
+        for client in clients:
+            client.meta.events.unregister("provide-client-params.*.*", unique_id="request")
+            client.meta.events.unregister("after-call.*.*", unique_id="units")
+
+
+class MeasuringStore(DynamoRunStore):
+    """A store that also sums up the write units of its batches.
+
+    It computes them from each item before and after, which it reads by another client.
+    """
+
+    def __init__(self, client: "DynamoDBClient", table: str, clock: Clock, observer: "DynamoDBClient") -> None:
+        super().__init__(client, table, clock)
+        self._observed = table
+        self._observer = observer
+        self.batch_units = 0.0
+
+    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Outcomes:
+        outcomes = super().create_many(records, deadline)
+        self.batch_units += sum(computed_units(None, self._item(record.run_id)) for record in records)
+        return outcomes
+
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Outcomes:
+        before = [self._item(move.run_id) for move in moves]
+        outcomes = super().move_many(moves, deadline)
+        after = [self._item(move.run_id) for move in moves]
+        self.batch_units += sum(computed_units(old, new) for old, new in zip(before, after, strict=True))
+        return outcomes
+
+    def _item(self, run_id: str) -> Any:
+        key = run_key(run_id)
+        return self._observer.get_item(TableName=self._observed, Key=key, ConsistentRead=True).get("Item")
+
 
 DEPLOYMENT: Final = Deployment(shards=4, lookahead=3, history_days=7)
 SHARDS: Final = tuple(range(DEPLOYMENT.shards))
@@ -89,7 +177,7 @@ class Subject:
         counts = dispatch_due(engine, self.progress, tick, Deadline.after(now, 60_000))
         done = tuple(counts[what] for what in ("claimed", "stamped", "advanced", "sent", "unsent"))
         if done != (ONE_OFFS, RECURRING, RECURRING, ONE_OFFS + RECURRING, 0):
-            raise RuntimeError(f"this is not the tick that was to be measured: {counts}")
+            raise RuntimeError(f"measured the wrong tick: {counts}")
 
     def _with_fresh_load(self, act: Callable[[], None]) -> None:
         """Submit the load, let time pass until it enters the window, act, and delete it."""
@@ -208,7 +296,7 @@ def _ministack_subject(dynamodb: Any, observer: Any, sqs: Any, size: int) -> Sub
             for run_id in (job_id, *(run.run_id for run in stamped)):
                 observer.delete_item(TableName=table, Key=run_key(run_id))
 
-    return Subject(size, clock, engine, DynamoProgressStore(dynamodb, table), count, forget)
+    return Subject(size, clock, engine, ProgressStore(DynamoItems(dynamodb, table, clock)), count, forget)
 
 
 # --- the measurement -------------------------------------------------------------------------------------------------

@@ -28,14 +28,15 @@ from benchmarks.dispatch_cost import BATCH, CREDENTIALS, Context, _sqs_record
 from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
 from localstack.write_units import counted_units
-from onthedot import schema
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.runs.queue_names import queue_name
-from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_text
-from onthedot.ports import Answer, Call, Deadline, Engine, Received
+from onthedot.core import schema
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer, Call, Deadline, Received
+from onthedot.core.send import message_for
+from onthedot.core.slots import queue_name
+from onthedot.gates.limits import GateLimits
+from onthedot.jobs.submit import record_for
 from onthedot.settings import WorkerSettings
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.jobs.submit_job import record_for
+from onthedot.workers.pools import DEFAULT_POOLS, pools_to_text
 
 TABLE: Final = "onthedot-bench"
 RUNS: Final = 1_000
@@ -79,7 +80,7 @@ class Worker:
         """Store runs that are due now. Return their messages. A name that ends in a colon gets a key for each run."""
         now = self.engine.clock.now()
         named = [tuple(f"{g}{n}" if g.endswith(":") else g for g in gates) for n in range(count)]
-        runs = [record_for(self.engine, TENANT, replace(one_off(now), gates=each)) for each in named]
+        runs = [record_for(self.engine, TENANT, replace(one_off(now), record={"gates": each})) for each in named]
         self.engine.store.create_many(runs, Deadline.after(now, 600_000))
         return [_sqs_record(number, Received(message_for(run), "receipt", 1)) for number, run in enumerate(runs)]
 
@@ -173,7 +174,7 @@ def main() -> int:
         [[what, *(cost[n] for n in names)] for what, cost in costs.items()],
     )
     results = {"ratio": ratio, "ratios": ratios, "runs_per_second": rates, "per_run": costs}
-    bar = Bar("time at a gate, beside without one", 1 / ratio, 1 / LEAST_RATIO, "×")
+    bar = Bar("time with a gate, relative to none", 1 / ratio, 1 / LEAST_RATIO, "×")
     return finish("gates", results, [bar])
 
 

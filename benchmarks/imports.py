@@ -20,7 +20,6 @@ from typing import Any, Final
 
 from benchmarks.common import ROOT, Bar, console, finish, show
 from layers.build import dependencies_layer
-from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.settings import (
     ApiSettings,
     AuthorizerSettings,
@@ -29,6 +28,7 @@ from onthedot.settings import (
     Settings,
     WorkerSettings,
 )
+from onthedot.workers.pools import DEFAULT_POOLS, pools_to_text
 
 FUNCTION_PYTHON: Final = ROOT / "build" / "function-env" / "bin" / "python"
 CORE: Final = ROOT / "layers" / "core" / "python"

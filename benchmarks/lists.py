@@ -24,13 +24,13 @@ from benchmarks.common import Bar, console, finish, one_off, recurring, show
 from benchmarks.peers.running import program
 from benchmarks.peers.stores import await_port, free_port
 from benchmarks.stored_jobs import DAY_MS, copy_rows, sql_of_a_copy
-from onthedot.clock import SystemClock
-from onthedot.domain.runs.records import Record
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.core.clock import SystemClock
+from onthedot.core.engine import Engine
+from onthedot.core.records import Record
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Engine
-from onthedot.use_cases.jobs.run_extra import run_now
-from onthedot.use_cases.jobs.submit_job import submit_job
+from onthedot.jobs.run_extra import run_now
+from onthedot.jobs.submit import submit_job
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import server_deployment
 from onthedot.wiring.sqlite import SqliteEngine
 

@@ -16,19 +16,18 @@ from typing import Any, Final
 
 from benchmarks.common import TENANT, Bar, finish, show
 from benchmarks.slow_calls import Latency, Meter, SlowQueues, SlowStore
-from onthedot.clock import NOON, VirtualClock
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Definition, Priority, Record
-from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, shard_of, slot_name, slot_shard
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, Schedule
-from onthedot.domain.targets.types import HttpTarget
+from onthedot.core.choices import Priority
+from onthedot.core.clock import NOON, VirtualClock
+from onthedot.core.moves import Move
+from onthedot.core.ports import Deadline, RunMessage, Tick
+from onthedot.core.records import Definition, Record
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import BUCKET_MS, Deployment, SlotKind, bucket_of, shard_of, slot_name, slot_shard
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Deadline, RunMessage, Tick
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.schedules.schedule import CronSchedule, Recurrence, Schedule
+from onthedot.targets.types import HttpTarget
 from onthedot.wiring.sqlite import SqliteEngine
 
 JOBS: Final = 333_000

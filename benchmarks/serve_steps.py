@@ -17,18 +17,19 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.common import cpu_of, finish, show
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.clock import SystemClock
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.targets.allow_list import AllowList
-from onthedot.ports import Answer, Principal, Received
-from onthedot.schema import DEFAULT_POOL
-from onthedot.stopping import Stop
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.attempt import perform
+from onthedot.core.choices import Priority
+from onthedot.core.clock import SystemClock
+from onthedot.core.finish import finish_run
+from onthedot.core.ports import Answer, Received
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.start import Started, start_run
+from onthedot.core.stopping import Stop
 from onthedot.targets.processes.python_runner import PythonRunner
-from onthedot.use_cases.attempts.call_target import perform
-from onthedot.use_cases.attempts.finish_run import finish_run
-from onthedot.use_cases.attempts.start_run import Started, start_run
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import Embedded, embedded, owned_database, server_deployment
 
 RUNS: Final = 2_000

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record
-from onthedot.ports import Deadline, Engine, Page, ReadRecords, Refused, RunMessage, SlotEntry, Undecided
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.moves import Move
+from onthedot.core.ports import Deadline, Page, ReadRecords, Refused, RunMessage, SlotEntry, Undecided
+from onthedot.core.records import Record
 
 Item = TypeVar("Item")
 Outcome = Any

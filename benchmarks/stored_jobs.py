@@ -6,13 +6,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.common import TENANT, one_off, recurring
-from onthedot.domain.runs.listing import ONE_OFF_PARTITIONS, STAMPING_PARTITIONS
-from onthedot.domain.runs.records import Kind, Record
-from onthedot.domain.runs.slots import BUCKET_MS
+from onthedot.core.engine import Engine
+from onthedot.core.records import Kind, Record
+from onthedot.core.slots import BUCKET_MS
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Engine
-from onthedot.use_cases.jobs.submit_job import submit_job
+from onthedot.jobs.listing import ONE_OFF_PARTITIONS, STAMPING_PARTITIONS
+from onthedot.jobs.submit import submit_job
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

@@ -13,7 +13,7 @@ from typing import Any, Final
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
 
-from onthedot.schema import DUE, PARTITION_KEY, SORT_KEY
+from onthedot.core.schema import DUE, PARTITION_KEY, SORT_KEY
 
 _PROJECTED: Final = (PARTITION_KEY, SORT_KEY, DUE.partition_key, DUE.sort_key, *DUE.included)
 _HEADERS: Final = {"content-type": "application/x-amz-json-1.0", "x-amzn-requestid": "A" * 52}

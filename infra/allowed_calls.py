@@ -10,7 +10,7 @@ from botocore.exceptions import UnknownServiceError
 from pydantic import Field, model_validator
 
 from context_values import ContextModel
-from onthedot.domain.targets.allow_list import AllowedCall
+from onthedot.targets.rules import AllowedCall
 
 Function = Annotated[
     str,
@@ -74,7 +74,7 @@ class Call(ContextModel):
         try:
             model = session.get_session().get_service_model(self.service)
         except UnknownServiceError as error:
-            raise ValueError(f"boto3 knows no service {self.service}") from error
+            raise ValueError(f"boto3 has no service {self.service}") from error
         if self.action not in model.operation_names:
             raise ValueError(f"boto3's {self.service} has no action {self.action}")
         return self

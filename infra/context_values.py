@@ -59,7 +59,7 @@ def _listed(value: Any) -> Any:
     try:
         return json.loads(value)
     except ValueError as error:
-        raise ValueError(f"is no JSON: {error}") from error
+        raise ValueError(f"is not valid JSON: {error}") from error
 
 
 def parts(form: str) -> BeforeValidator:

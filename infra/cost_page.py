@@ -22,55 +22,53 @@ PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "costs.md"
 _TEXT: Final = """\
 # Costs
 
-`infra/cost_page.py` writes this page (`make costs`), and `tests/infra/test_costs.py` holds it to the code. Figures are
-USD for a month of {hours} hours, by AWS's list prices of {prices_of}, without taxes and transfer. They are
-computed from counted calls, assumed latencies and measured CPU time. No bill of AWS has been seen yet.
+`make costs` writes this page, and a test holds it to the code. Figures are USD for a month of {hours} hours, at AWS's
+list prices of {prices_of}, without taxes and transfer. They are computed from counted calls, assumed latencies and
+measured CPU time. No AWS bill has been seen yet.
 
 ## An idle stage
 
-A stage with all defaults on which no job is due: a tick and the canary run each minute, an audit runs each hour, and
-Lambda polls the queues. A Fargate pool without a task adds {pool:.2f} USD, because AWS bills each metric of its two
-alarms. The first pool with a shell adds {secret:.2f} USD for the secret with its token.
+A stage with all defaults and no jobs: a tick and the canary run each minute, an audit each hour, and Lambda polls the
+queues. A Fargate pool without tasks adds {pool:.2f} USD, because AWS bills each metric of its two alarms. The first
+pool with a shell adds {secret:.2f} USD for the secret with its token.
 
 {idle}
 
-Shards cost the same with and without jobs. The bounds hold for the default number of shards only:
+Shards cost the same with and without jobs. The bounds hold for the default number only:
 
 {shards}
 
 Not in the table:
 
-- S3: the auditor reads one note an hour and lists the payloads once a day, which costs less than a cent. Stored
-  payloads and results cost 0.023 USD for a GB.
-- `GET /v1/health` and other calls of your monitoring: each is a request to the API. SNS messages of alarms.
-- While a queue has a backlog, each tick asks CloudWatch for the age of its messages: 0.44 USD a month for each such
-  queue, if it lasts that long.
-- X-Ray (`-c xray=true`) would trace {traces} calls a month of an idle stage. `detailed_metrics` adds metrics for each
-  pool and priority in use. Metrics other than the three above are billed for the hours in which they have a value.
+- S3: less than a cent for the auditor, and 0.023 USD for each GB of payloads and results.
+- Requests of your monitoring to the API, and SNS messages of alarms.
+- While a queue has a backlog, each tick asks CloudWatch for its age: 0.44 USD for such a queue over a whole month.
+- X-Ray (`-c xray=true`) would trace {traces} calls a month. `detailed_metrics` adds metrics for each pool and priority
+  in use. Metrics other than the three above are billed for the hours in which they have a value.
 
 ## A million runs
 
-On top of the idle stage, without allowances. Targets are HTTP and answer within 0.2 seconds, records are below 1 KB,
-and there is no gate and no retry. The end of each run is published as one event. Amounts grow in proportion, because
-the cost of a run does not depend on other stored jobs.
+On top of the idle stage, without allowances: HTTP targets that answer within 0.2 seconds, records below 1 KB, no gates,
+no retries, and one published event for each run. Costs grow in proportion, since a run's cost does not depend on other
+jobs.
 
 {million}
 
 {loads}
 
-Most of a run that is submitted alone is its request to the API. `POST /v1/jobs/batch` takes up to 100 jobs in one
-request. A slower target costs the time for which its worker waits.
+A run that is submitted alone pays for a whole request to the API (and its Lambda call); `POST /v1/jobs/batch` takes up
+to 500 jobs in one. A slower target costs the time for which its worker waits.
 
 ## The worker's memory
 
-{worker_mb} MB, by `benchmarks/worker_memory.py`: a batch of ten HTTPS calls, each over a new connection, takes 40 to 46
-CPU-ms and 68 MB (two vCPU AMD EPYC, Python 3.11, 2026-11-17, on a busy machine). A function with {worker_mb} MB has
-0.29 of a CPU, so the batch takes about 0.15 s of it. With 256 MB it would take 0.3 s, and the last of ten runs would
-start that much later. With 1,024 MB each second in which a worker waits for a target would cost twice as much.
+{worker_mb} MB, from `benchmarks/worker_memory.py`: a batch of ten HTTPS calls, each on a new connection, takes 40 to 46
+CPU-ms and 68 MB (two vCPU AMD EPYC, 2026-11-17, busy machine). A function with {worker_mb} MB has 0.29 of a CPU, so the
+batch takes about 0.15 s. With 256 MB it would take 0.3 s, and the last of ten runs would start that much later. With
+1,024 MB each second of waiting for a target would cost twice as much.
 
 ## Prices
 
-The prices of {prices_of}, by unit. Other regions differ by up to a quarter.
+{prices_of}. Other regions differ by up to a quarter.
 
 {prices}
 """

@@ -21,8 +21,8 @@ class EnvironmentTooLarge(ValueError):
         largest = sorted(sizes, key=lambda name: sizes[name], reverse=True)[:_SHOWN]
         shown = ", ".join(f"{name} {sizes[name]}" for name in largest)
         super().__init__(
-            f"the variables of {function} take {total} of {LARGEST} bytes; the largest are {shown}. "
-            "Give the stage fewer or shorter pools, lambda_functions or aws_calls"
+            f"the environment variables of {function} take {total} bytes, and Lambda allows {LARGEST}; "
+            f"the largest are {shown}. Use fewer or shorter pools, lambda_functions or aws_calls"
         )
 
 

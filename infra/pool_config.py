@@ -6,8 +6,9 @@ from typing import Annotated, Any, Final, Self
 from pydantic import AfterValidator, AliasChoices, Field, StrictBool, field_validator, model_validator
 
 from context_values import ContextModel
-from onthedot.domain.targets import types as targets
-from onthedot.domain.workers.pools import DEFAULT_POOLS, LONGEST_PULL, PULL_STORAGE_MB, Pool, PoolKind
+from onthedot.core.choices import LONGEST_PULL
+from onthedot.targets import types as targets
+from onthedot.workers.pools import DEFAULT_POOLS, PULL_STORAGE_MB, Pool, PoolKind
 
 SHELL: Final = "shell"
 PYTHON: Final = "python"
@@ -116,7 +117,7 @@ class StagePool(ContextModel):
     @classmethod
     def _pull_only(cls, name: str) -> str:
         if name in [pool.name for pool in DEFAULT_POOLS if pool.kind is PoolKind.PUSH]:
-            raise ValueError("is a pool on Lambda, whose shape is fixed. Only pull pools can be given")
+            raise ValueError("runs on Lambda and cannot be changed; only pull pools can be configured")
         return name
 
     @model_validator(mode="after")
@@ -167,7 +168,7 @@ def _problems(pool: StagePool, task: Fargate) -> list[str]:
 
 def _different_names(pools: tuple[StagePool, ...]) -> tuple[StagePool, ...]:
     if len({pool.name for pool in pools}) != len(pools):
-        raise ValueError("name is there twice")
+        raise ValueError("name is used twice")
     return pools
 
 

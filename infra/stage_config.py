@@ -13,13 +13,31 @@ from pydantic import Field, field_validator
 
 from allowed_calls import LOCAL_CALLS, LOCAL_FUNCTIONS, Call, Function
 from context_values import LISTED, BadContext, ContextModel, Flag, Number, checked, parts
-from onthedot.domain.access import RESERVED_TENANT
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.targets.allow_list import AllowList
-from onthedot.domain.workers.pools import Pool
-from onthedot.schema import PRIORITIES
+from onthedot.access.tokens import RESERVED_TENANT
+from onthedot.core.choices import Priority
+from onthedot.core.schema import PRIORITIES
+from onthedot.targets.rules import AllowList
+from onthedot.workers.pools import Pool
 from pool_config import StagePools, with_default_pools
-from shares import LEAST_CONCURRENCY, MOST_CONCURRENCY, share_out
+
+# The limits of an SQS event source.
+LEAST_CONCURRENCY: Final = 2
+MOST_CONCURRENCY: Final = 1000
+
+
+def share_out(total: int, weights: tuple[int, ...]) -> list[int]:
+    """Return whole shares that add up to the total: the minimum for each, and the rest by largest remainder."""
+    spare = total - LEAST_CONCURRENCY * len(weights)
+    # Weights apply to the total, so that 6:3:1 of 100 is 60, 30, 10. The minimum only raises small shares.
+    spares = [max(0.0, total * weight / sum(weights) - LEAST_CONCURRENCY) for weight in weights]
+    scale = spare / sum(spares) if sum(spares) else 0.0
+    exact = [share * scale for share in spares]
+    shares = [int(share + 1e-9) for share in exact]
+    by_remainder = sorted(range(len(weights)), key=lambda at: shares[at] - exact[at])
+    for at in by_remainder[: spare - sum(shares)]:
+        shares[at] += 1
+    return [LEAST_CONCURRENCY + share for share in shares]
+
 
 DISPOSABLE_STAGE: Final = re.compile(r"(local|dev|test|ci)(-[a-z0-9-]+)?")
 # The retention times that CloudWatch Logs accepts, up to a year, with the names of CDK.
@@ -229,8 +247,8 @@ def _refuse_unknown(ours: Mapping[str, Any], known: list[str]) -> None:
     for key in ours:
         if key not in known:
             near = difflib.get_close_matches(key.replace("-", "_"), known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-            raise BadContext(key, ours[key], f"is no context value of onthedot; {hint}")
+            hint = f"did you mean {near[0]}?" if near else f"the known values are {', '.join(known)}"
+            raise BadContext(key, ours[key], f"is not a context value of onthedot; {hint}")
 
 
 def _check_together(config: StageConfig) -> None:
@@ -245,16 +263,20 @@ def _check_together(config: StageConfig) -> None:
     _check_table(config)
     _check_domain(config)
     if config.alarm_topic is not None and config.alarm_email is not None:
-        raise BadContext("alarm_email", config.alarm_email, "subscribe the address to alarm_topic itself")
+        raise BadContext(
+            "alarm_email",
+            config.alarm_email,
+            "cannot be combined with alarm_topic; subscribe the address to that topic",
+        )
     if (config.vpc_id is None) != (not config.vpc_subnets):
         key = "vpc_subnets" if config.vpc_id is None else "vpc_id"
-        raise BadContext(key, getattr(config, key), "vpc_id and vpc_subnets are given together, or neither")
+        raise BadContext(key, getattr(config, key), "give both vpc_id and vpc_subnets, or neither")
 
 
 def _check_table(config: StageConfig) -> None:
     if (config.table_name is None) != (config.table_stream_arn is None):
         key = "table_stream_arn" if config.table_name is None else "table_name"
-        raise BadContext(key, getattr(config, key), "table_name and table_stream_arn are given together, or neither")
+        raise BadContext(key, getattr(config, key), "give both table_name and table_stream_arn, or neither")
     if config.table_name is not None and not config.table_name.startswith(config.name("")):
         why = f"must begin with {config.name('')}, so that jobs' calls are denied on it too"
         raise BadContext("table_name", config.table_name, why)
@@ -264,11 +286,11 @@ def _check_domain(config: StageConfig) -> None:
     domain, certificate, zone = config.domain_name, config.certificate_arn, config.hosted_zone
     if (domain is None) != (certificate is None):
         key = "certificate_arn" if domain is None else "domain_name"
-        raise BadContext(key, getattr(config, key), "domain_name and certificate_arn are given together, or neither")
+        raise BadContext(key, getattr(config, key), "give both domain_name and certificate_arn, or neither")
     for key in ("base_path", "hosted_zone"):
         if domain is None and getattr(config, key) is not None:
             raise BadContext(key, getattr(config, key), "needs domain_name and certificate_arn")
     if certificate and config.region and certificate.split(":")[3] != config.region:
         raise BadContext("certificate_arn", certificate, f"must be in {config.region}, the region of the stage")
     if zone and domain and not f".{domain}".endswith(f".{zone.name}"):
-        raise BadContext("hosted_zone", ":".join(zone), f"has no room for {domain}")
+        raise BadContext("hosted_zone", ":".join(zone), f"does not contain {domain}")

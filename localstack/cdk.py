@@ -14,8 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import boto3
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from layers.build import LayerBuildError, dependencies_layer
@@ -39,6 +37,9 @@ LONG_CONCURRENCY = 2
 
 def client(home: Home, service: str) -> Any:
     """Make a boto3 client of the local AWS that ignores the AWS settings of the host."""
+    import boto3  # noqa: PLC0415 - heavy, and tests of this package mostly need none
+    from botocore.config import Config  # noqa: PLC0415 - as above
+
     session = boto3.session.Session(
         aws_access_key_id="test",
         aws_secret_access_key="test",  # noqa: S106 - the local AWS takes any

@@ -66,7 +66,7 @@ def _wait_until_it_answers(url: str, program: Supervised, log: Path) -> None:
             return
         with suppress(TimeoutError):
             if not program.read_status():
-                raise LocalStackError(f"DynamoDB Local ended as it started:\n{tail(log)}")
+                raise LocalStackError(f"DynamoDB Local exited during startup:\n{tail(log)}")
     raise LocalStackError(f"DynamoDB Local did not answer within {START_SECONDS:.0f} s; see {log}")
 
 

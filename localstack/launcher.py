@@ -8,13 +8,17 @@ half adjusted. Each `adjust_` function says what it changes and why.
 import argparse
 import fcntl
 import functools
+import hashlib
 import inspect
+import io
 import json
 import os
+import shutil
 import sys
 import tempfile
 import threading
 import time
+import zipfile
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
@@ -23,11 +27,106 @@ from types import ModuleType
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-from localstack.bounded_processes import bounded
 from localstack.enforced_iam import adjust_iam
 from localstack.recursion import adjust_recursion
-from localstack.shared_layers import FOLLOW_POINTERS, SharedLayers
 from localstack.streams import adjust_streams
+
+PROCESSES = 4
+PATIENCE_SECONDS = 2.0
+"""The wait after which a call gets its own process. Without it, a function that calls itself would wait for ever."""
+LOOK_AGAIN_SECONDS = 0.01
+
+Lease = tuple[Any, str]
+
+
+def bounded(acquire: Callable[..., Lease], is_fed: Callable[[str], bool]) -> Callable[..., Lease]:
+    """Return MiniStack's `acquire_worker` with a limit on the processes of a function that has no event source.
+
+    MiniStack, like AWS, starts another process when all processes of a function are busy. On one machine, a hundred
+    calls of the API within a second start ninety processes, which then compete for the processor for seconds. With this
+    limit a call waits until one of a few processes is free. An event source has its own limit: `is_fed` returns whether
+    a function has one.
+    """
+
+    def acquire_worker(
+        func_name: str,
+        config: dict[str, Any],
+        code_zip: bytes,
+        qualifier: str = "$LATEST",
+        max_concurrency: int | None = None,
+    ) -> Lease:
+        def lease(bound: int | None) -> Lease:
+            return acquire(func_name, config, code_zip, qualifier=qualifier, max_concurrency=bound)
+
+        if max_concurrency or is_fed(func_name):
+            return lease(max_concurrency)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            worker, reason = lease(PROCESSES)
+            if worker is not None:
+                return worker, reason
+            time.sleep(LOOK_AGAIN_SECONDS)
+        return lease(None)
+
+    return acquire_worker
+
+
+POINTER = "onthedot-layer-is-at"
+
+# Runs first in the process of a function. The code of MiniStack then puts these directories on the search path.
+FOLLOW_POINTERS = f"""
+import os
+def _onthedot_layer(directory):
+    pointer = os.path.join(directory, "{POINTER}")
+    if os.path.exists(pointer):
+        with open(pointer) as file:
+            return file.read()
+    return directory
+if os.environ.get("_LAMBDA_LAYERS_DIRS"):
+    os.environ["_LAMBDA_LAYERS_DIRS"] = os.pathsep.join(
+        map(_onthedot_layer, os.environ["_LAMBDA_LAYERS_DIRS"].split(os.pathsep))
+    )
+"""
+
+
+class SharedLayers:
+    """Layers that are unpacked once for all processes, each in a directory named by the hash of its content.
+
+    MiniStack unpacks every layer again for each process, which is most of the cost of a cold start. Here a process gets
+    a small archive with the path of the unpacked layer. The order of the search path does not change.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lock = threading.Lock()
+
+    def pointer_to(self, archive: bytes) -> bytes:
+        """Return an archive that contains only the path at which this one is unpacked.
+
+        Raise zipfile.BadZipFile when the content is not an archive.
+        """
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as pointer:
+            pointer.writestr(POINTER, str(self._unpacked(archive)))
+        return content.getvalue()
+
+    def _unpacked(self, archive: bytes) -> Path:
+        finished = self._directory / hashlib.sha256(archive).hexdigest()
+        with self._lock:
+            if not finished.is_dir():
+                self._unpack(archive, finished)
+        return finished
+
+    def _unpack(self, archive: bytes, finished: Path) -> None:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(dir=self._directory))
+        try:
+            with zipfile.ZipFile(io.BytesIO(archive)) as content:
+                content.extractall(draft)
+            draft.rename(finished)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
 
 PINNED_MINISTACK = "1.5.33"
 

@@ -8,23 +8,26 @@
 import argparse
 import json
 import os
+import queue
 import shutil
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import urllib3
 from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
 from localstack import cdk, ministack_process
-from localstack.demo import DELAY_SECONDS, Fired, fire_one
 from localstack.home import DEFAULT_PORT, Home, LocalStackError, home_from, shards_from
 from localstack.stack import (
     LocalStack,
@@ -34,7 +37,80 @@ from localstack.stack import (
     warm,
     write_description,
 )
-from onthedot.cli.common.result import steps
+from onthedot.cli.common.output import steps
+
+DELAY_SECONDS = 3
+PATIENCE_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """A job of the demonstration, with the instants of its fire time and its callback in epoch milliseconds."""
+
+    job_id: str
+    due: float
+    arrived: float
+
+    @property
+    def late(self) -> float:
+        return self.arrived - self.due
+
+
+def fire_one(stack: LocalStack) -> Fired:
+    """Schedule one job on the stack and wait for its callback.
+
+    Raise LocalStackError when the API refuses the job, or when the callback does not come.
+    """
+    with _listener() as (url, arrivals):
+        job = _schedule(stack, url)
+        due = datetime.fromisoformat(job["next_fire_time"]).timestamp() * 1000
+        try:
+            arrived = arrivals.get(timeout=DELAY_SECONDS + PATIENCE_SECONDS)
+        except queue.Empty:
+            raise LocalStackError(
+                f"job {job['job_id']} did not run within {PATIENCE_SECONDS} s of its fire time; "
+                f"see {stack.api_url}/v1/jobs/{job['job_id']}/status"
+            ) from None
+    return Fired(job_id=job["job_id"], due=due, arrived=arrived)
+
+
+def _schedule(stack: LocalStack, callback_url: str) -> dict[str, Any]:
+    response = urllib3.request(
+        "POST",
+        f"{stack.api_url}/v1/jobs",
+        headers={"Authorization": f"Bearer {stack.token}"},
+        json={"name": "make up", "delay": DELAY_SECONDS, "callback_url": callback_url},
+        retries=False,
+        timeout=30,
+    )
+    if response.status != 202:
+        said = response.data[:500].decode(errors="replace")
+        raise LocalStackError(f"the API answered {response.status} to the demonstration job: {said}")
+    return dict(json.loads(response.data))
+
+
+@contextmanager
+def _listener() -> Iterator[tuple[str, "queue.Queue[float]"]]:
+    arrivals: queue.Queue[float] = queue.Queue()
+
+    class Receiver(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            arrivals.put(time.time() * 1000)
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing, because `up` prints the result."""
+
+    server = HTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/demo", arrivals
+    finally:
+        server.shutdown()
+        server.server_close()
+
 
 console = Console()
 
@@ -84,7 +160,7 @@ def _running_here(at: Home) -> ministack_process.Running | None:
     if running and running.port != at.port:
         raise LocalStackError(
             f"the stack of {at.path} runs on port {running.port}; stop it first (make down), "
-            f"or keep another one beside it with ONTHEDOT_HOME"
+            f"or start a second one with another ONTHEDOT_HOME"
         )
     return running
 
@@ -92,7 +168,7 @@ def _running_here(at: Home) -> ministack_process.Running | None:
 def _bring_up_to_date(at: Home, shards: int) -> None:
     digest = cdk.inputs_digest(shards)
     if cdk.is_deployed(at, digest):
-        console.print("[green]✓[/] The stacks are deployed as they are in the sources")
+        console.print("[green]✓[/] The stacks are up to date")
         return
     with _step("Synthesized the stacks"):
         cdk.prepare(at, shards, digest)
@@ -163,7 +239,7 @@ def run(command: str) -> dict[str, Any]:
         console.print("Stopped." if was_running else "It was not running.")
         return {**done, "was_running": was_running}
     reset(home.path)
-    console.print("Forgotten.")
+    console.print("Deleted the local stack and its data.")
     return done
 
 

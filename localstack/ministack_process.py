@@ -191,7 +191,7 @@ def _wait_until_healthy(home: Home, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise LocalStackError(f"the local AWS ended as it started:\n{tail(home.log)}")
+            raise LocalStackError(f"the local AWS exited during startup:\n{tail(home.log)}")
         if _answers(f"{home.endpoint_url}/_ministack/health"):
             return
         time.sleep(0.05)

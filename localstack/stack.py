@@ -12,11 +12,12 @@ import urllib3
 
 from localstack.cdk import client
 from localstack.home import STAGE, Home, LocalStackError
-from onthedot.cli.deploying.result import api_url_of
-from onthedot.clock import SystemClock
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import create_token
+from onthedot.access.ports import Principal
+from onthedot.access.token_store import TokenStore
+from onthedot.access.tokens import create_token
+from onthedot.cli.deploying.account import api_url_of
+from onthedot.core.clock import SystemClock
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 
 LOCAL_USER = Principal(tenant="local", role="admin", name="make up")
 API_SECONDS = 20.0
@@ -33,7 +34,6 @@ class LocalStack:
     queues: dict[str, str]
     bus: str
     console_url: str
-    """The address reserved for the console. Nothing is served there yet, so `up` does not print it."""
     pid: int
 
 
@@ -64,7 +64,7 @@ def _queues(home: Home) -> dict[str, str]:
 
 class _Outputs(dict[str, str]):
     def __missing__(self, name: str) -> str:
-        raise LocalStackError(f"the deployed stacks have no output {name}; `make reset up` starts afresh")
+        raise LocalStackError(f"the deployed stacks have no output {name}; run `make reset up` to start over")
 
 
 def _outputs(home: Home, part: str) -> dict[str, str]:
@@ -130,7 +130,7 @@ def _is_accepted(stack: LocalStack, token: str) -> bool:
 def _issue_token(home: Home, stack: LocalStack) -> str:
     """Make a token of the local tenant. As for every token, only its hash is stored."""
     clock = SystemClock()
-    tokens = DynamoTokenStore(client(home, "dynamodb"), stack.table, clock)
+    tokens = TokenStore(DynamoItems(client(home, "dynamodb"), stack.table, clock), clock)
     return create_token(tokens, clock, LOCAL_USER)[0]
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from onthedot import schema
+from onthedot.core import schema
 
 
 def table_arguments(table: str) -> dict[str, Any]:

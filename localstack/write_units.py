@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from onthedot import schema
+from onthedot.core import schema
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

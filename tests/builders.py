@@ -5,19 +5,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from onthedot.clock import NOON as NOON  # noqa: PLC0414 - tests import the clock from here
-from onthedot.clock import VirtualClock as VirtualClock  # noqa: PLC0414
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.ids import fresh_generation, fresh_job_id
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.placement import Placement, place
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
-from onthedot.domain.runs.slots import fire_slot, shard_of, watch_slot
-from onthedot.domain.targets.types import HttpTarget
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.clock import NOON as NOON  # noqa: PLC0414 - tests import the clock from here
+from onthedot.core.clock import VirtualClock as VirtualClock  # noqa: PLC0414
+from onthedot.core.ids import fresh_generation, fresh_job_id
+from onthedot.core.moves import Move
+from onthedot.core.ports import Clock, Received, RunStore
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import Deployment, Placement, fire_slot, place, shard_of, watch_slot
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Clock, Received, RunStore
-from onthedot.schema import DEFAULT_POOL
+from onthedot.targets.types import HttpTarget
 from onthedot.wiring.sqlite import SqliteEngine
 
 DEPLOYMENT = Deployment(shards=2, lookahead=3, history_days=7)

@@ -22,12 +22,11 @@ from rich.markup import escape
 
 from benchmarks.common import Bar, console, cpu_of, finish, show
 from benchmarks.peers import page
-from benchmarks.peers.bars import bars, share_of_all
+from benchmarks.peers.environments import machine, versions
 from benchmarks.peers.loads import Sizes, measure
-from benchmarks.peers.measured import Figures, over_rounds
-from benchmarks.peers.table import COST, LATENESS, cost_cells, lateness_cells
+from benchmarks.peers.measured import Figures, bars, over_rounds, share_of_all
+from benchmarks.peers.page import COST, LATENESS, cost_cells, lateness_cells
 from benchmarks.peers.tools import BULLMQ, ONTHEDOT, TOOLS, Tool, missing
-from benchmarks.peers.versions import machine, versions
 
 SMALL: Final = Sizes(flow=500, instant=300, seconds=4, synced=300)
 
@@ -121,7 +120,7 @@ def _say_share(rows: Mapping[str, Figures]) -> None:
         console.print("no bars: onthedot's row was not measured")
     elif peers:
         share = share_of_all(rows[ONTHEDOT], peers)
-        console.print(f"CPU of all processes, client and store included, beside the least of the peers: × {share:.2f}")
+        console.print(f"CPU of all processes (client and store included), relative to the cheapest peer: × {share:.2f}")
 
 
 def main() -> int:

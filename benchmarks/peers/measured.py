@@ -1,12 +1,12 @@
-"""The figures of one tool, from the notes of its jobs and the CPU times of its processes. Pure."""
+"""The measurements of one tool, over rounds, and the bars of onthedot's row. Pure."""
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
-from benchmarks.common import quantile
+from benchmarks.common import Bar, quantile
 
 NOTE_BYTES: Final = 42
 """Each note has the same length, so that the length of the file is the number of notes."""
@@ -137,3 +137,41 @@ def _over_rounds(name: str, values: Sequence[Any]) -> Any:
     if not known:
         return None
     return max(known) if name in WORST_COUNTS else statistics.median(known)
+
+
+SERVER_MS: Final = 0.5
+SHARE_OF_BEST: Final = 0.5
+STEADY_P99_MS: Final = 10
+
+
+def bars(own: Figures, peers: Mapping[str, Figures], bullmq: Mapping[str, Figures]) -> list[Bar]:
+    """Return the bars. `peers` are the rows with default settings, `bullmq` those of BullMQ among them."""
+    return [
+        Bar("CPU of the server for a run, create to finish", own.worker_ms, SERVER_MS, "ms", goal=0.4),
+        *_beside_peers(own, peers),
+        *_beside_bullmq(own, bullmq),
+        Bar("50/s: p99 late", own.steady_p99, STEADY_P99_MS, "ms", goal=5),
+        Bar("runs that started early", own.early, 0),
+        Bar("runs that are missing", own.missing, 0),
+    ]
+
+
+def _beside_peers(own: Figures, peers: Mapping[str, Figures]) -> list[Bar]:
+    if not peers:
+        return []
+    best = min(peers, key=lambda row: peers[row].own_ms)
+    what = f"the same, as a share of client + worker of the best peer, {best}"
+    return [Bar(what, own.worker_ms / peers[best].own_ms, SHARE_OF_BEST)]
+
+
+def _beside_bullmq(own: Figures, bullmq: Mapping[str, Figures]) -> list[Bar]:
+    if not bullmq:
+        return []
+    fastest = min(bullmq, key=lambda row: bullmq[row].instant_p99)
+    what = f"due at one instant: p99 late, below that of {fastest}"
+    return [Bar(what, own.instant_p99, bullmq[fastest].instant_p99, "ms", goal=500)]
+
+
+def share_of_all(own: Figures, peers: Mapping[str, Figures]) -> float:
+    """Return the CPU time of all processes, client and store included, as a share of the least of the peers'."""
+    return own.all_ms / min((each.all_ms for each in peers.values()), default=float("nan"))

@@ -1,10 +1,14 @@
-"""Redis and PostgreSQL of the benchmark's own, on free ports of the loopback, with data folders of their own."""
+"""The stores of the benchmark, on free ports of the loopback, with data folders of their own.
+
+`onthedot serve` is its own store: one process with API, tick, workers and a SQLite file.
+"""
 
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.common import ROOT
 from benchmarks.peers.environments import find
+from benchmarks.peers.programs.calls import NOTES
 from benchmarks.peers.running import Program, program
 
 START_SECONDS: Final = 60
@@ -90,3 +96,21 @@ STORES: Final[dict[str, tuple[str, Open]]] = {
     POSTGRESQL: ("initdb", lambda folder, traced: postgresql(folder, traced=traced)),
 }
 """The program that each store needs, and how it is started."""
+
+
+SERVE: Final = "SQLite, synced"
+APP: Final = "benchmarks.peers.noop_app"
+TOKEN: Final = "peers-benchmark-token"  # noqa: S105 # of a server on loopback that lives for a minute
+
+
+@contextmanager
+def serve(folder: Path, *, traced: bool = False) -> Iterator[Store]:
+    """Run `onthedot serve` with its data in the folder. Its URL has the token as password."""
+    port = free_port()
+    place = ("--data", str(folder / "data"), "--port", str(port))
+    command = [sys.executable, "-m", "onthedot.cli.main", "serve", *place, "--app", APP, "--token", TOKEN]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    env = {NOTES: str(folder / "notes"), "PYTHONPATH": path, "ONTHEDOT_HOME": str(folder / "home")}
+    with program(command, folder / "serve.log", env=env, traced=traced) as running:
+        await_port(running, port)
+        yield Store(f"http://:{TOKEN}@127.0.0.1:{port}", running)

@@ -12,8 +12,7 @@ from typing import Final
 from benchmarks.peers.environments import APT_LINE, find, node, node_modules, python
 from benchmarks.peers.programs.calls import NOTES, STORE
 from benchmarks.peers.running import Program, program
-from benchmarks.peers.serve import SERVE, serve
-from benchmarks.peers.stores import POSTGRESQL, REDIS, REDIS_SYNCED, STORES, Open
+from benchmarks.peers.stores import POSTGRESQL, REDIS, REDIS_SYNCED, SERVE, STORES, Open, serve
 
 ONTHEDOT: Final = "onthedot serve"
 BULLMQ: Final = "BullMQ"

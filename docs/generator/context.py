@@ -9,17 +9,9 @@ from typing import Any, Final
 from docs.generator.markdown import page, table
 from docs.generator.schemas import bounds_of
 
-from pool_config import Fargate, StagePool
-from stage_config import StageConfig
-
 _TEXT: Final = """\
 All values of `onthedot deploy -c name=value`, made from the model that checks them. Lists and objects are JSON. An
 unknown name or a wrong value stops the deployment. What to choose: [deploy.md](../deploy.md#context-values)."""
-_MODELS: Final = {
-    "Values": StageConfig,
-    "An entry of pools": StagePool,
-    "fargate of a pool": Fargate,
-}
 
 
 class NoDocstring(LookupError):
@@ -28,7 +20,11 @@ class NoDocstring(LookupError):
 
 def context_page() -> str:
     """Return the page. Raise NoDocstring when a value has no text below its field."""
-    parts = [part for title, model in _MODELS.items() for part in (f"## {title}", _table(model))]
+    from pool_config import Fargate, StagePool  # noqa: PLC0415 - loads CDK
+    from stage_config import StageConfig  # noqa: PLC0415 - as above
+
+    models = {"Values": StageConfig, "An entry of pools": StagePool, "fargate of a pool": Fargate}
+    parts = [part for title, model in models.items() for part in (f"## {title}", _table(model))]
     return page("Context values", _TEXT, *parts)
 
 

@@ -5,10 +5,11 @@ from typing import Final
 
 from docs.generator.markdown import anchor, code, json_text, page, table
 
-from onthedot.clock import NOON
-from onthedot.domain.reports.lifecycle_events import ENDS, SOURCE, STEPS, event_of
-from onthedot.domain.runs.records import Definition, Priority, Record, Status
-from onthedot.domain.targets.types import HttpTarget
+from onthedot.core.choices import Priority
+from onthedot.core.clock import NOON
+from onthedot.core.records import Definition, Record, Status
+from onthedot.events.lifecycle import ENDS, SOURCE, STEPS, event_of
+from onthedot.targets.types import HttpTarget
 
 _TEXT: Final = f"""\
 All events that onthedot publishes, with the source `{SOURCE}`, made from the code that publishes them. Promises,

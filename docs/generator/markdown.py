@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 LINE: Final = 110
-GENERATED: Final = "<!-- written by `make reference`: change the code or docs/generator, not this page -->"
 
 
 def cell(text: str) -> str:
@@ -15,7 +14,6 @@ def cell(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table, or nothing when it has no rows."""
     lines = [" | ".join(cell(part) for part in row) for row in rows]
     if not lines:
         return ""
@@ -23,7 +21,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def code(language: str, text: str) -> str:
-    """Return a code block."""
     return f"```{language}\n{text.rstrip()}\n```"
 
 
@@ -48,4 +45,4 @@ def anchor(heading: str) -> str:
 
 def page(title: str, *parts: str) -> str:
     """Return a page. Empty parts are left out."""
-    return "\n\n".join([GENERATED, f"# {title}", *(part for part in parts if part)]) + "\n"
+    return "\n\n".join([f"# {title}", *(part for part in parts if part)]) + "\n"

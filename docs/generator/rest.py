@@ -11,13 +11,13 @@ from docs.generator.schemas import bounds_of, default_of, link, type_of
 from docs.generator.story import SHOWN, Example, examples
 
 import onthedot
-from onthedot.api.core.openapi import describe
-from onthedot.api.core.route import Route
-from onthedot.api.core.router import ROLES
-from onthedot.api.core.routes import ROUTES
+from onthedot.api.openapi import describe
+from onthedot.api.route import Route
+from onthedot.api.router import ROLES
+from onthedot.api.routes import ROUTES
 
 TITLES: Final = {
-    "job_lists": "Lists of jobs",
+    "jobs.lists": "Lists of jobs",
     "jobs": "Jobs",
     "executions": "Executions",
     "events": "Events",
@@ -53,9 +53,10 @@ def _titles() -> list[str]:
 
 
 def _section(route: Route) -> str:
-    """Return the title of the section: by the package of the route's function."""
-    package = route.action.__module__.split(".")[2]
-    return TITLES.get(package, package.replace("_", " ").capitalize())
+    """Return the title of the section: by the module of the route's function."""
+    module = route.action.__module__.removeprefix("onthedot.").removeprefix("api.")
+    resource = module.removesuffix(".api").removesuffix(".routes")
+    return TITLES.get(resource, resource.replace("_", " ").capitalize())
 
 
 def _name(route: Route) -> str:

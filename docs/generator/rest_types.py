@@ -7,8 +7,8 @@ from docs.generator.markdown import page, table
 from docs.generator.meanings import Undocumented, meaning_of
 from docs.generator.schemas import bounds_of, default_of, type_of
 
-from onthedot.api.core.openapi import describe
-from onthedot.api.core.routes import ROUTES
+from onthedot.api.openapi import describe
+from onthedot.api.routes import ROUTES
 
 _TEXT = """\
 The fields of requests (`…Fields`) and answers (`…View`), made from the same models that the API checks requests with.

@@ -21,7 +21,6 @@ _BOUNDS: Final = {
 
 
 def link(name: str, page: str = TYPES_PAGE) -> str:
-    """Return a link to a type."""
     return f"[{name}]({page}#{anchor(name)})"
 
 

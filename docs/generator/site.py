@@ -1,6 +1,7 @@
-"""Collect the pages of the site in one folder: docs/ and the pages beside it, with links that work there.
+"""Collect the pages of the site in one folder: docs/, the pages beside it, and the reference made from the code.
 
-The pages are written for GitHub: a link is a path from the page's own folder. `make docs` calls this before mkdocs.
+Pages are written for GitHub, so their links are rewritten where the site has another layout. `make docs` runs this
+before mkdocs.
 """
 
 import posixpath
@@ -9,6 +10,8 @@ import shutil
 import sys
 from pathlib import Path
 from typing import Final
+
+from docs.generator.reference import PAGES as REFERENCE
 
 ROOT: Final = Path(__file__).parents[2]
 OUTSIDE: Final = {
@@ -26,7 +29,10 @@ _FENCE: Final = re.compile(r"^(```.*?^```)$", re.MULTILINE | re.DOTALL)
 
 
 def collect(into: Path) -> None:
-    """Write all pages and images of the site into a folder, which is emptied first."""
+    """Write all pages and images of the site into a folder, which is emptied first.
+
+    Raise LookupError when a field, parameter, command, option or context value has no text.
+    """
     shutil.rmtree(into, ignore_errors=True)
     shutil.copytree(ROOT / "docs", into, ignore=shutil.ignore_patterns("generator", "theme"))
     for path, place in OUTSIDE.items():
@@ -35,10 +41,13 @@ def collect(into: Path) -> None:
         parts = _FENCE.split(page.read_text())
         parts[::2] = [rewritten(part, page.relative_to(into).as_posix()) for part in parts[::2]]
         page.write_text("".join(parts))
+    (into / "reference").mkdir()
+    for name, write in REFERENCE.items():
+        (into / "reference" / name).write_text(write())
 
 
 def rewritten(text: str, place: str) -> str:
-    """Return the text of the page at this place of the site with links that work there."""
+    """Return the text with links that work at this place of the site."""
 
     def lead(found: re.Match[str]) -> str:
         if not found["path"] or ":" in found["path"]:

@@ -8,17 +8,17 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from docs.generator.markdown import json_text
-from docs.generator.scrub import Scrub
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.openapi import describe
-from onthedot.api.core.route import RouteTable
-from onthedot.api.core.router import handle
-from onthedot.api.core.routes import ROUTES
-from onthedot.clock import VirtualClock
-from onthedot.domain.deployment import Deployment
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request
+from onthedot.api.openapi import describe
+from onthedot.api.route import RouteTable
+from onthedot.api.router import handle
+from onthedot.api.routes import ROUTES
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.slots import Deployment
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Engine, Principal
 from onthedot.wiring.sqlite import SqliteEngine
 
 _ADMIN = Principal("acme", "admin", "ada")
@@ -27,6 +27,8 @@ SHOWN = [route for route in ROUTES if route.path in describe(ROUTES)["paths"]]
 WITHOUT_EXAMPLE = frozenset({"/openapi.json"})
 """Answers that are too long for a page."""
 _KNOWN = RouteTable(ROUTES)
+_SECRET = {"token": "otd_…", "secret": "whsec_…", "receipt": "…", "webhook-signature": "v1,…"}
+"""Fields whose long values are shortened in the examples."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,6 @@ class Teller:
 
     engine: Engine
     clock: VirtualClock
-    scrub: Scrub = field(default_factory=Scrub)
     told: dict[str, Example] = field(default_factory=dict)
 
     def call(self, method: str, path: str, body: Any = None, *, keep: bool = True, if_match: str = "") -> Any:
@@ -58,16 +59,21 @@ class Teller:
         answer = json.loads(response.text)
         route, _ = _KNOWN.find(method, place)
         if keep:
-            text = self._request(method, path, body)
-            self.told.setdefault(f"{method} {route.path}", Example(text, self.scrub.value(answer)))
+            sent = "" if body is None else "\n\n" + json_text(_shown(body))
+            self.told.setdefault(f"{method} {route.path}", Example(f"{method} {path}{sent}", _shown(answer)))
         return answer
-
-    def _request(self, method: str, path: str, body: Any) -> str:
-        shown = "" if body is None else "\n\n" + json_text(self.scrub.value(body))
-        return f"{method} {self.scrub.text(path)}{shown}"
 
     def has(self, method: str, path: str) -> bool:
         return any((route.method, route.path) == (method, path) for route in ROUTES)
+
+
+def _shown(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _SECRET[key] if each and key in _SECRET else _shown(each) for key, each in value.items()}
+        case list():
+            return [_shown(each) for each in value]
+    return value
 
 
 def examples() -> Mapping[str, Example]:
@@ -186,7 +192,6 @@ def _transfer(teller: Teller) -> None:
     teller.call("POST", "/v1/export/finish", freeze)
     teller.call("POST", "/v1/stage/thaw", {"force": True})
     with _world() as other:
-        other.scrub = teller.scrub
         other.call("POST", "/v1/import/begin", freeze)
         other.clock.advance(120)
         other.call("POST", "/v1/import", {**freeze, "entries": [], "dry_run": True})

@@ -5,12 +5,12 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle as route
-from onthedot.domain.traces import fresh_trace, read_xray
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request
+from onthedot.api.router import handle as route
+from onthedot.core.traces import fresh_trace, read_xray
 from onthedot.engines.counting import counted
 from onthedot.observability import Metrics, logger
-from onthedot.ports import Principal
 from onthedot.settings import ApiSettings
 from onthedot.wiring.aws import api_engine, observe_clients
 

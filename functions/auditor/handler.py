@@ -3,14 +3,14 @@
 import os
 from typing import Any
 
-from onthedot.domain.errors import Unavailable
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline
+from onthedot.core.served_shards import ServedShards
+from onthedot.core.tick import observe_audit
+from onthedot.jobs.audit import audit_due_jobs
+from onthedot.jobs.remove_payloads import remove_unused_payloads
 from onthedot.observability import Metrics, logger
-from onthedot.ports import Deadline
 from onthedot.settings import AuditorSettings
-from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
-from onthedot.use_cases.dispatch.tick_metrics import observe_audit
-from onthedot.use_cases.jobs.remove_payloads import remove_unused_payloads
-from onthedot.use_cases.shards.served_shards import ServedShards
 from onthedot.wiring.aws import auditor_engine, blobs_in, observe_clients
 
 _settings = AuditorSettings.from_environment(os.environ)

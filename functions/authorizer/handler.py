@@ -3,9 +3,9 @@
 import os
 from typing import Any
 
+from onthedot.access.tokens import authenticate
 from onthedot.observability import logger
 from onthedot.settings import AuthorizerSettings
-from onthedot.use_cases.access.tokens import authenticate
 from onthedot.wiring.aws import token_store
 
 _tokens = token_store(AuthorizerSettings.from_environment(os.environ).table)

@@ -3,15 +3,13 @@
 import os
 from typing import Any
 
+from onthedot.core.ports import Deadline
+from onthedot.core.tick import FAULTS, continue_tick, dispatch_due, must_be_redelivered, observe_tick
 from onthedot.engines.aws.sqs.ticks import read_tick
 from onthedot.engines.counting import counted
 from onthedot.observability import Metrics, logger
-from onthedot.ports import Deadline
 from onthedot.settings import DispatcherSettings
-from onthedot.use_cases.dispatch.canary import CanaryKeeper
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
-from onthedot.use_cases.dispatch.plan_ticks import continue_tick
-from onthedot.use_cases.dispatch.tick_metrics import FAULTS, observe_tick
+from onthedot.statistics.canary import CanaryKeeper
 from onthedot.wiring.aws import dispatcher_engine, observe_clients, tick_queue
 
 _settings = DispatcherSettings.from_environment(os.environ)

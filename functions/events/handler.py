@@ -3,10 +3,10 @@
 import os
 from typing import Any
 
-from onthedot.api.events.bus_events import BadEvent, take_event
+from onthedot.core.ports import Deadline
 from onthedot.engines.counting import counted
+from onthedot.events.bus_events import BadEvent, take_event
 from onthedot.observability import Metrics, logger
-from onthedot.ports import Deadline
 from onthedot.settings import EventsSettings
 from onthedot.wiring.aws import events_engine, observe_clients
 

@@ -3,13 +3,12 @@
 import os
 from typing import Any
 
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import Unavailable
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
+from onthedot.core.served_shards import ServedShards
+from onthedot.core.tick import is_time_to_check, missing_workers, observe_stage, plan_ticks
 from onthedot.observability import Metrics, logger
 from onthedot.settings import PlannerSettings
-from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
-from onthedot.use_cases.dispatch.tick_metrics import is_time_to_check, missing_workers, observe_stage
-from onthedot.use_cases.shards.served_shards import ServedShards
 from onthedot.wiring.aws import dead_letters, shard_store, tick_queue, worker_registry
 
 _settings = PlannerSettings.from_environment(os.environ)

@@ -3,12 +3,12 @@
 import os
 from typing import Any
 
+from onthedot.core.ports import Deadline
+from onthedot.core.tick import UNSETTLED
 from onthedot.engines.aws.dynamodb.stream import read_changes
+from onthedot.events.publish import PublishOptions, publish_changes
 from onthedot.observability import Metrics, logger
-from onthedot.ports import Deadline
 from onthedot.settings import PublisherSettings
-from onthedot.use_cases.dispatch.tick_metrics import UNSETTLED
-from onthedot.use_cases.events.publish_changes import PublishOptions, publish_changes
 from onthedot.wiring.aws import publisher
 
 _settings = PublisherSettings.from_environment(os.environ)

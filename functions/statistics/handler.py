@@ -3,13 +3,13 @@
 import os
 from typing import Any
 
-from onthedot.domain.errors import Unavailable
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline
+from onthedot.core.tick import UNSETTLED
 from onthedot.engines.aws.dynamodb.stream import read_changes
 from onthedot.observability import Metrics, logger
-from onthedot.ports import Deadline
 from onthedot.settings import StatisticsSettings
-from onthedot.use_cases.dispatch.tick_metrics import UNSETTLED
-from onthedot.use_cases.statistics.count_changes import count_changes
+from onthedot.statistics.count import count_changes
 from onthedot.wiring.aws import observe_clients, statistics_writer
 
 _settings = StatisticsSettings.from_environment(os.environ)

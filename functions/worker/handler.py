@@ -7,22 +7,21 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.traces import span_id_of, trace_id_of
-from onthedot.domain.workers.records import LAMBDA_WORKER
+from onthedot.core import lifecycle
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.errors import Unavailable
+from onthedot.core.leases import StoreLeases, deletable, wait_for_batch
+from onthedot.core.ports import Received, RunMessage
+from onthedot.core.start import Done, Verdict
+from onthedot.core.tick import UNSETTLED
+from onthedot.core.traces import span_id_of, trace_id_of
 from onthedot.engines.aws.sqs.queues import read_message
 from onthedot.engines.counting import counted
 from onthedot.observability import Metrics, logger
-from onthedot.ports import Received, RunMessage
 from onthedot.settings import WorkerSettings
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Done, Verdict
-from onthedot.use_cases.attempts.store_leases import StoreLeases
-from onthedot.use_cases.attempts.wait_for_batch import deletable, wait_for_batch
-from onthedot.use_cases.dispatch.tick_metrics import UNSETTLED
 from onthedot.wiring.aws import observe_clients, worker_engine
 from onthedot.wiring.workers import push_targets
+from onthedot.workers.records import LAMBDA_WORKER
 
 _log = logger("worker")
 

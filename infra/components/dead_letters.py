@@ -6,8 +6,8 @@ from aws_cdk import Duration
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from onthedot import schema
-from onthedot.domain.runs.queue_names import queue_key
+from onthedot.core import schema
+from onthedot.core.slots import queue_key
 from stage_config import StageConfig
 
 DLQ_RETENTION: Final = Duration.days(14)

@@ -2,16 +2,70 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from aws_cdk import Duration, Stack
+from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
 
-from components.log_group import log_group
+from components.worker_grants import calls_role_arn
 from layers.build import LAMBDA_PYTHON
-from onthedot.settings import Settings
-from stage_config import StageConfig
+from onthedot.settings import Settings, WorkerSettings
+from onthedot.targets import rules
+from onthedot.workers.pools import pools_to_text
+from stacks.data_stack import DataStack
+from stacks.queues_stack import QueuesStack
+from stage_config import RETENTION, StageConfig
+
+
+def log_group(scope: Construct, construct_id: str, name: str, config: StageConfig) -> logs.LogGroup:
+    """Make a log group that is deleted with its stack.
+
+    Its name is fixed, so a retained group would make the next deployment fail.
+    """
+    return logs.LogGroup(
+        scope,
+        construct_id,
+        log_group_name=name,
+        retention=logs.RetentionDays[RETENTION[config.log_retention_days]],
+        removal_policy=RemovalPolicy.DESTROY,
+    )
+
+
+def store_settings(config: StageConfig, data: DataStack, queues: QueuesStack) -> dict[str, Any]:
+    """Return the fields of `StoreSettings`."""
+    return {
+        "stage": config.stage,
+        "table": data.table.table_name,
+        "shards": config.shards,
+        "lookahead": config.lookahead,
+        "history_days": config.history_days,
+        "backlog_limit": config.backlog_limit,
+        "queue_base": queues.base,
+        "pools": pools_to_text(config.all_pools),
+        "detailed_metrics": config.detailed_metrics,
+    }
+
+
+def worker_settings(config: StageConfig, data: DataStack, queues: QueuesStack) -> WorkerSettings:
+    """Return the settings of a worker: a function, a task, or a process elsewhere that has AWS credentials."""
+    return WorkerSettings(
+        **store_settings(config, data, queues),
+        blob_bucket=data.blobs.bucket_name,
+        allow_list=rules.to_json(config.allow_list),
+        allow_private_targets=config.local,
+        calls_role=calls_role_arn(data, config),
+    )
+
+
+def schedule_role(stack: Stack, construct_id: str) -> iam.Role:
+    """Make a role that only schedules of this account can assume, not those of another account."""
+    ours = {"StringEquals": {"aws:SourceAccount": stack.account}}
+    principal = iam.ServicePrincipal("scheduler.amazonaws.com", conditions=ours)
+    return iam.Role(stack, construct_id, assumed_by=principal)
+
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 # The dependencies layer has packages that are compiled for this interpreter. Another one could not import them.

@@ -13,8 +13,8 @@ from aws_cdk import aws_ecr_assets as ecr_assets
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from components.log_group import log_group
-from onthedot.domain.workers.pools import Pool
+from components.scheduler_function import log_group
+from onthedot.workers.pools import Pool
 from pool_config import AWS_CALLS, TYPES, Fargate
 from stage_config import StageConfig
 

@@ -1,29 +1,107 @@
 """The REST API in front of one function, with a token authorizer, errors of one shape, and logs."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from aws_cdk import CfnOutput, Duration, Environment, RemovalPolicy, Size, Stack
 from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_route53 as route53
+from aws_cdk import aws_route53_targets as targets
 from constructs import Construct
 
-from components.api_domain import api_domain
-from components.gateway_errors import shape_gateway_errors
-from components.log_group import log_group
-from components.scheduler_function import FunctionFactory, FunctionShape, allow
-from components.store_settings import store_settings
+from components.scheduler_function import FunctionFactory, FunctionShape, allow, log_group, store_settings
 from components.worker_grants import CONSUME, SEND, deleting_gates_and_tokens, indexing_patterns, no_tokens
-from onthedot import schema
-from onthedot.domain.targets import allow_list
-from onthedot.domain.workers.pools import PoolKind
-from onthedot.engines.aws.dynamodb.keys import TOKEN_PREFIX
+from onthedot.core import schema
+from onthedot.core.keys import TOKEN_PREFIX
 from onthedot.settings import ApiSettings, AuthorizerSettings
+from onthedot.targets import rules
+from onthedot.workers.pools import PoolKind
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig
+
+
+def api_domain(stack: Stack, api: apigateway.RestApi, config: StageConfig, name: str, certificate_arn: str) -> None:
+    """Serve the API under the domain. Without a hosted zone, the output `DomainTarget` says where it must point."""
+    domain = apigateway.DomainName(
+        stack,
+        "Domain",
+        domain_name=name,
+        certificate=acm.Certificate.from_certificate_arn(stack, "Certificate", certificate_arn),
+        endpoint_type=apigateway.EndpointType.REGIONAL,
+        security_policy=apigateway.SecurityPolicy.TLS_1_2,
+    )
+    domain.add_base_path_mapping(api, base_path=config.base_path, stage=api.deployment_stage)
+    CfnOutput(stack, "DomainTarget", value=domain.domain_name_alias_domain_name)
+    if config.hosted_zone is not None:
+        zone = route53.HostedZone.from_hosted_zone_attributes(
+            stack, "Zone", hosted_zone_id=config.hosted_zone.zone_id, zone_name=config.hosted_zone.name
+        )
+        target = route53.RecordTarget.from_alias(targets.ApiGatewayDomain(domain))
+        route53.ARecord(stack, "DomainRecord", zone=zone, record_name=f"{name}.", target=target)
+
+
+_TYPES: Final = apigateway.ResponseType
+# `messageString` is the message of the gateway, already quoted as JSON.
+_GATEWAYS_MESSAGE: Final = "$context.error.messageString"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayError:
+    """One kind of refusal. Without a status the gateway uses its own."""
+
+    kind: apigateway.ResponseType
+    code: str
+    message: str | None = None
+    status: int | None = None
+
+    def template(self) -> str:
+        message = _GATEWAYS_MESSAGE if self.message is None else f'"{self.message}"'
+        return f'{{"error": {{"code": "{self.code}", "message": {message}, "details": []}}}}'
+
+
+_NO_TOKEN = "send a valid token as `Authorization: Bearer <token>`"  # noqa: S105 - a text, not a token
+
+ERRORS: Final = {
+    "Unauthorized": GatewayError(kind=_TYPES.UNAUTHORIZED, code="unauthorized", status=401, message=_NO_TOKEN),
+    "AccessDenied": GatewayError(
+        kind=_TYPES.ACCESS_DENIED, code="forbidden", status=403, message="your token does not allow this"
+    ),
+    # The gateway says "Missing Authentication Token" when a route does not exist.
+    "NoRoute": GatewayError(
+        kind=_TYPES.MISSING_AUTHENTICATION_TOKEN, code="not_found", status=404, message="there is nothing here"
+    ),
+    "Throttled": GatewayError(
+        kind=_TYPES.THROTTLED, code="too_many_requests", status=429, message="too many requests; try again later"
+    ),
+    "TooLarge": GatewayError(
+        kind=_TYPES.REQUEST_TOO_LARGE, code="too_large", status=413, message="the request is too large"
+    ),
+    "Other4xx": GatewayError(kind=_TYPES.DEFAULT_4_XX, code="bad_request"),
+    "Other5xx": GatewayError(
+        kind=_TYPES.DEFAULT_5_XX,
+        code="internal",
+        message="something failed on our side; try again with the same idempotency key",
+    ),
+}
+
+
+def shape_gateway_errors(api: apigateway.RestApi) -> None:
+    """Give the errors that API Gateway answers by itself the shape of the API's own errors."""
+    for construct_id, error in ERRORS.items():
+        api.add_gateway_response(
+            construct_id,
+            type=error.kind,
+            status_code=None if error.status is None else str(error.status),
+            templates={"application/json": error.template()},
+            response_headers={"WWW-Authenticate": "'Bearer'"} if error.status == 401 else None,
+        )
+
 
 # API Gateway gives up after 29 s. The function should be the one that reports the time-out.
 API: Final = FunctionShape(memory_mb=1024, timeout=Duration.seconds(28))
@@ -88,7 +166,7 @@ class ApiStack(Stack):
         settings = ApiSettings(
             **store_settings(self._config, self._data, self._queues),
             blob_bucket=self._data.blobs.bucket_name,
-            allow_list=allow_list.to_json(self._config.allow_list),
+            allow_list=rules.to_json(self._config.allow_list),
             public_url=self._config.public_url,
         )
         function = self._functions.make("api", settings, API)

@@ -5,7 +5,7 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from onthedot import schema
+from onthedot.core import schema
 from stage_config import StageConfig
 
 LONGEST_WAIT_DAYS = 14

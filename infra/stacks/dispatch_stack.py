@@ -11,17 +11,13 @@ from aws_cdk import aws_scheduler_targets as targets
 from constructs import Construct
 
 from components.dead_letters import dead_letter_keys
-from components.schedule_role import schedule_role
-from components.scheduler_function import FunctionFactory, FunctionShape, allow
-from components.store_settings import store_settings
-from components.timing import DISPATCHER_TIMEOUT, TICK_MAX_AGE
+from components.scheduler_function import FunctionFactory, FunctionShape, allow, schedule_role, store_settings
 from components.worker_grants import SEND, no_tokens, reading_shards, reading_workers
-from onthedot import schema
+from onthedot.core import schema
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings
-from shares import LEAST_CONCURRENCY, MOST_CONCURRENCY
 from stacks.data_stack import DataStack
-from stacks.queues_stack import QueuesStack
-from stage_config import StageConfig
+from stacks.queues_stack import DISPATCHER_TIMEOUT, TICK_MAX_AGE, QueuesStack
+from stage_config import LEAST_CONCURRENCY, MOST_CONCURRENCY, StageConfig
 
 PLANNER = FunctionShape(memory_mb=256, timeout=Duration.seconds(30))
 DISPATCHER = FunctionShape(memory_mb=512, timeout=DISPATCHER_TIMEOUT)

@@ -1,5 +1,6 @@
 """The bus of the stage, the function that receives its events, and the two consumers of the table's stream."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,21 +14,80 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from components.dead_letters import dead_letter_queue
-from components.scheduler_function import FunctionFactory, FunctionShape, allow
-from components.statistics_function import statistics_function
-from components.store_settings import store_settings
-from components.worker_grants import SEND, indexing_patterns, no_tokens
-from onthedot import schema
-from onthedot.domain.access import RESERVED_TENANT
-from onthedot.domain.reports.lifecycle_events import SOURCE
-from onthedot.domain.runs.records import TERMINAL
-from onthedot.domain.targets import allow_list
-from onthedot.engines.aws.dynamodb.keys import JOB_SORT_KEY, RUN_PREFIX
+from components.scheduler_function import FunctionFactory, FunctionShape, allow, store_settings
+from components.worker_grants import SEND, counting_ends, indexing_patterns, no_tokens
+from onthedot.access.tokens import RESERVED_TENANT
+from onthedot.core import schema
+from onthedot.core.keys import JOB_SORT_KEY, RUN_PREFIX
+from onthedot.core.records import TERMINAL, Kind
 from onthedot.engines.aws.sqs import dead_events
-from onthedot.settings import EventsSettings, PublisherSettings
+from onthedot.events.lifecycle import SOURCE
+from onthedot.settings import EventsSettings, PublisherSettings, StatisticsSettings
+from onthedot.statistics.counters import ENDED, RUNS
+from onthedot.targets import rules
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig
+
+STATISTICS: Final = FunctionShape(memory_mb=256, timeout=Duration.seconds(60))
+BATCH: Final = 1_000
+# Ends of these seconds share a write for each tenant and minute. Statistics are that much behind.
+BATCHING: Final = Duration.seconds(5)
+# The function keeps no state. Only a source with a tumbling window names the shard of a batch. At the end of a window
+# Lambda calls once more, so the windows are as long as they can be.
+WINDOW: Final = Duration.minutes(15)
+STATISTICS_RETRIES: Final = 100
+STATISTICS_MAX_AGE: Final = Duration.hours(12)
+
+
+def statistics_function(
+    scope: Construct, config: StageConfig, data: DataStack, functions: FunctionFactory
+) -> lambda_.Function:
+    """Make the function that counts ended runs from the table's stream. It may write counters, and nothing else."""
+    settings = StatisticsSettings(stage=config.stage, table=data.table.table_name)
+    function = functions.make("statistics", settings, STATISTICS)
+    function.add_to_role_policy(counting_ends(data))
+    dead_letters = dead_letter_queue(scope, config, "statistics-dlq")
+    function.add_event_source(
+        event_sources.DynamoEventSource(
+            data.table,
+            # Ends before the first deployment of the function, as far as the stream has them, are counted too.
+            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
+            batch_size=BATCH,
+            max_batching_window=BATCHING,
+            tumbling_window=WINDOW,
+            # One batch of a shard at a time: the position in the counters says that all changes before are counted.
+            parallelization_factor=1,
+            filters=[lambda_.FilterCriteria.filter(pattern) for pattern in ended_runs()],
+            retry_attempts=STATISTICS_RETRIES,
+            max_record_age=STATISTICS_MAX_AGE,
+            on_failure=event_sources.SqsDlq(dead_letters),
+        )
+    )
+    return function
+
+
+def ended_runs() -> Iterator[dict[str, Any]]:
+    """Yield the filters of the stream. A change that passes one of them may end a run.
+
+    A run is created as ended, or its status becomes that of an end, or a skipped range grows. The stage's own jobs are
+    left out: no token can be made for their tenant, so no caller could read their counters, and an idle stage makes no
+    call.
+    """
+    ended = {"status": {"S": sorted(ENDED)}}
+    others = {"status": {"S": [{"anything-but": sorted(ENDED)}]}}
+    runs = {"kind": {"S": sorted(RUNS)}}
+    yield _pattern("INSERT", {**runs, **ended})
+    yield _pattern("MODIFY", {**runs, **ended}, others)
+    yield _pattern("MODIFY", {"kind": {"S": [Kind.SKIPPED_RANGE.value]}})
+
+
+def _pattern(event: str, new: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
+    keys = {schema.SORT_KEY: {"S": [JOB_SORT_KEY, {"prefix": RUN_PREFIX}]}}
+    image = {"tenant": {"S": [{"anything-but": [RESERVED_TENANT]}]}, **new}
+    images = {"NewImage": image, **({} if old is None else {"OldImage": old})}
+    return {"eventName": [event], "dynamodb": {"Keys": keys, **images}}
+
 
 EVENTS: Final = FunctionShape(memory_mb=512, timeout=Duration.seconds(60))
 PUBLISHER: Final = FunctionShape(memory_mb=512, timeout=Duration.seconds(60))
@@ -74,7 +134,7 @@ class EventsStack(Stack):
         settings = EventsSettings(
             **store_settings(self._config, self._data, self._queues),
             blob_bucket=self._data.blobs.bucket_name,
-            allow_list=allow_list.to_json(self._config.allow_list),
+            allow_list=rules.to_json(self._config.allow_list),
             bus_tenant=self._config.bus_tenant,
         )
         function = self._functions.make("events", settings, EVENTS)

@@ -1,20 +1,33 @@
 """The queues: of runs by pool and priority, and of ticks, each with a dead-letter queue."""
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Final, cast
 
 from aws_cdk import Duration, Environment, Stack
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from components.dead_letters import construct_id, dead_letter_queue
-from components.timing import TICK_VISIBILITY, WORKER_VISIBILITY
-from onthedot import schema
-from onthedot.domain.runs.queue_names import queue_name
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.pools import MOST_RECEIVES, Pool
+from onthedot.core import schema
+from onthedot.core.choices import Priority
+from onthedot.core.slots import queue_name
 from onthedot.engines.aws.sqs import ticks
+from onthedot.workers.pools import MOST_RECEIVES, Pool
 from stage_config import StageConfig
+
+# The longest single attempt on Lambda is 840 s. The rest is for start, finish and the wait until the fire time.
+WORKER_TIMEOUT: Final = Duration.seconds(900)
+# Lambda refuses a queue whose messages become visible while their function still runs. The sweep finds a lost worker
+# long before that, so a longer time costs nothing.
+WORKER_VISIBILITY: Final = Duration.seconds(960)
+
+DISPATCHER_TIMEOUT: Final = Duration.seconds(90)
+# As short as the time-out of the function allows. A tick whose dispatcher died must become visible while there is
+# still lookahead left, or its claimed runs fire late.
+TICK_VISIBILITY: Final = Duration.seconds(100)
+# An older tick is useless: the next ticks have read the same slots.
+TICK_MAX_AGE: Final = Duration.minutes(2)
+
 
 SCHEDULE_DLQ = "schedule-dlq"
 TICK_RECEIVES = 5

@@ -12,11 +12,10 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from components.alarms import Watched, alarm, of_aws, own
-from components.dashboard import dashboard
-from onthedot.domain.reports.metrics import DEAD, LATENESS, SUCCEEDED, WORKERS_LOST
+from components.metrics import Watched, alarm, dashboard, of_aws, own
+from onthedot.core.metrics import DEAD, LATENESS, SUCCEEDED, WORKERS_LOST
+from onthedot.core.tick import FAULTS, SENT, UNDELIVERABLE, UNSETTLED, WAITING_LONG
 from onthedot.engines.aws.throttling import THROTTLED
-from onthedot.use_cases.dispatch.tick_metrics import FAULTS, SENT, UNDELIVERABLE, UNSETTLED, WAITING_LONG
 from stage_config import StageConfig
 
 MINUTE: Final = Duration.minutes(1)

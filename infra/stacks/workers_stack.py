@@ -8,14 +8,11 @@ from aws_cdk import aws_lambda_event_sources as event_sources
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from components.calls_role import assuming, calls_role
-from components.scheduler_function import FunctionFactory, FunctionShape
-from components.store_settings import worker_settings
-from components.timing import WORKER_TIMEOUT
-from components.worker_grants import working
-from onthedot.domain.workers.pools import Pool, PoolKind
+from components.scheduler_function import FunctionFactory, FunctionShape, worker_settings
+from components.worker_grants import assuming, calls_role, working
+from onthedot.workers.pools import Pool, PoolKind
 from stacks.data_stack import DataStack
-from stacks.queues_stack import QueuesStack
+from stacks.queues_stack import WORKER_TIMEOUT, QueuesStack
 from stage_config import StageConfig
 
 # Measured by `benchmarks/worker_memory.py`: ten HTTPS calls take 40 to 46 CPU-ms, about 0.15 s of the CPU that comes

@@ -45,3 +45,22 @@ def test_the_page_sends_a_strict_policy(world: World) -> None:
         assert "unsafe" not in policy
         assert "*" not in policy
         expect(console.page.get_by_role("heading", level=1)).to_be_visible()
+
+
+def test_the_description_is_read_with_the_first_command_and_curl_needs_none(world: World, shop: Shop) -> None:
+    with open_console(world.server.url, shop.tokens["operator"], None) as console:
+        console.watch.allow("Failed to load resource")
+        asked: list[str] = []
+        console.page.on("request", lambda request: asked.append(request.url))
+        console.page.route("**/openapi.json", lambda route: route.fulfill(status=503))
+        console.go("/")
+        console.page.wait_for_load_state("networkidle")
+        assert not [url for url in asked if url.endswith("/openapi.json")]
+        console.go("/new")
+        tabs = console.page.get_by_role("tablist", name="The same as a command").get_by_role("tab")
+        expect(tabs).to_have_text(["curl"])
+        console.page.unroute("**/openapi.json")
+        console.go("/workflows")
+        console.go("/new")
+        expect(tabs).to_have_text(["CLI", "curl", "Python"])
+        expect(console.page.get_by_role("tabpanel")).to_contain_text("onthedot schedule")

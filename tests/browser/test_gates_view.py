@@ -19,7 +19,7 @@ def test_the_list_says_what_is_paused_and_what_is_full(console: Opens) -> None:
     expect(crm).to_contain_text("5 at a time")
     stripe = page.get_by_role("row", name=re.compile("stripe"))
     expect(stripe).to_contain_text("2 of 2")
-    expect(stripe).to_contain_text("2 at a time, 10 a second")
+    expect(stripe).to_contain_text("2 at a time, 10 per second")
 
 
 def test_a_gate_says_why_runs_wait_and_who_they_are(console: Opens, shop: Shop) -> None:
@@ -28,7 +28,7 @@ def test_a_gate_says_why_runs_wait_and_who_they_are(console: Opens, shop: Shop) 
     expect(page.locator(".why .say")).to_contain_text(re.compile(r"\d runs wait, because 2 of 2 places are taken\."))
     waiting = page.get_by_role("region", name="Runs that wait at the gate, the oldest first")
     expect(waiting.get_by_role("link", name="charge-order").first).to_be_visible()
-    holders = page.get_by_role("region", name="Attempts that have a place, the longest first")
+    holders = page.get_by_role("region", name="Attempts that have a place, longest first")
     expect(holders.locator("tbody tr")).to_have_count(2)
     holders.get_by_role("link", name="charge-order").first.click()
     expect(page).to_have_url(re.compile(r"#/jobs/job_\w+\?run=job_\w+"))
@@ -47,24 +47,24 @@ def test_a_gate_is_made_changed_paused_resumed_and_deleted(console: Opens, api: 
     expect(dialog.get_by_role("tabpanel")).to_contain_text('Client().set_gate("mailer", in_flight=3)')
     assert axe(page) == []
     page.keyboard.press("Shift+Tab")
-    dialog.get_by_role("button", name="Make gate").click()
+    dialog.get_by_role("button", name="Create gate").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("mailer")
     assert opened.route == "/gates/mailer"
 
     opened.settle()
     page.keyboard.press("e")
-    dialog.get_by_label("A second").fill("2.5")
+    dialog.get_by_label("Per second").fill("2.5")
     dialog.get_by_role("button", name="Set limits").click()
     expect(dialog).to_have_count(0)
     gate = api.call("GET", "/v1/gates/mailer")[1]
     assert (gate["in_flight"], gate["per_second"], gate["paused"]) == (3, 2.5, False)
 
     page.get_by_role("button", name="Pause").click()
-    expect(page.locator(".why .say")).to_contain_text("The gate is paused: nothing starts.")
+    expect(page.locator(".why .say")).to_contain_text("The gate is paused.")
     gate = api.call("GET", "/v1/gates/mailer")[1]
     assert (gate["in_flight"], gate["per_second"], gate["paused"]) == (3, 2.5, True), "its limits stay"
     page.keyboard.press("p")
-    expect(page.locator(".why .say")).to_contain_text("No run waits here.")
+    expect(page.locator(".why .say")).to_contain_text("No runs are waiting here.")
     assert api.call("GET", "/v1/gates/mailer")[1]["paused"] is False
 
     page.get_by_role("button", name="Delete").click()
@@ -84,11 +84,11 @@ def test_the_messages_of_the_api_stand_at_their_fields(console: Opens) -> None:
     page = opened.page
     page.get_by_role("button", name="New gate").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_role("button", name="Make gate").click()
+    dialog.get_by_role("button", name="Create gate").click()
     expect(dialog.get_by_label("Name")).to_have_attribute("aria-invalid", "true")
     dialog.get_by_label("Name").fill("slow")
     dialog.get_by_label("At a time").fill("-1")
-    dialog.get_by_role("button", name="Make gate").click()
+    dialog.get_by_role("button", name="Create gate").click()
     expect(dialog.get_by_label("At a time")).to_have_attribute("aria-invalid", "true")
     expect(dialog.get_by_role("alert")).to_be_visible()
     for size in SIZES.values():

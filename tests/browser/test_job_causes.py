@@ -80,7 +80,7 @@ def test_a_retry_that_has_not_ended_is_no_success_after_a_retry(
     api.wait_for(job, "RETRYING")
     opened = console(f"/jobs/{job}")
     runs = opened.page.get_by_role("region", name="Runs", exact=True)
-    expect(runs.locator(".legend > span").last).to_have_text("waits for a retry")
+    expect(runs.locator(".legend > span").last).to_have_text("waiting to retry")
     expect(runs.locator("svg.chart .k-again")).to_have_count(1)
     expect(runs.locator("svg.chart .k-retry")).to_have_count(0)
     for size in SIZES.values():

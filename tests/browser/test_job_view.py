@@ -113,7 +113,7 @@ def test_the_timeline_tells_past_and_coming_runs_also_as_a_table(console: Opens,
     # A run may succeed late: the height says how late.
     expect(runs.locator(".legend > span")).to_have_text(["succeeded", "after a retry", "failed", "skipped", "coming"])
     runs.hover()
-    runs.get_by_role("button", name="As a table").click()
+    runs.get_by_role("button", name="View as table").click()
     expect(runs.get_by_role("table")).to_contain_text("Coming")
 
 
@@ -126,7 +126,7 @@ def test_a_skipped_run_is_shown_with_its_reason(console: Opens, api: Api, shop: 
     expect(card(page, "^Why$")).to_contain_text("start_within_seconds")
     expect(page.get_by_role("table", name="Past runs")).to_contain_text("Skipped")
     expect(card(page, "^Why$").get_by_role("link", name=f"Gate {gate}")).to_be_visible()
-    expect(card(page, "^Run of ")).to_contain_text("No attempt was made.")
+    expect(card(page, "^Run of ")).to_contain_text("No attempts were made.")
     for name in ("Edit", "Edit the definition"):
         expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
 
@@ -218,8 +218,8 @@ def test_a_running_run_shows_how_long_and_its_deadline(console: Opens, api: Api,
     job = api.submit(name="slow", callback_url=shop.at("reports", "hold/slow"), timeout_seconds=60)["job_id"]
     api.wait_for(job, "RUNNING")
     page = console(f"/jobs/{job}").page
-    expect(card(page, "^Run of ")).to_contain_text(re.compile(r"runs for \d+ s"))
-    expect(card(page, "^Run of ")).to_contain_text(re.compile(r"time-out in \d+ s"))
+    expect(card(page, "^Run of ")).to_contain_text(re.compile(r"running for \d+ s"))
+    expect(card(page, "^Run of ")).to_contain_text(re.compile(r"times out in \d+ s"))
 
 
 def test_a_cancelled_job_that_runs_is_not_called_cancelled(console: Opens, api: Api, shop: Shop) -> None:
@@ -228,7 +228,7 @@ def test_a_cancelled_job_that_runs_is_not_called_cancelled(console: Opens, api: 
     page = console(f"/jobs/{job}").page
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel the job").click()
-    expect(page.get_by_text("held still runs: cancel was asked for")).to_be_visible()
+    expect(page.get_by_text("held is still running")).to_be_visible()
 
 
 def test_a_link_of_the_palette_asks_before_it_acts(console: Opens, api: Api, shop: Shop) -> None:

@@ -150,8 +150,8 @@ def test_the_command_of_a_new_job_makes_the_same_job(console: Opens, api: Api, s
     page.get_by_role("textbox", name="Cron").fill("30 2 * * *")
     page.get_by_label("Missed fires").select_option("skip")
     page.get_by_label("When clocks show it twice").select_option("twice")
-    page.get_by_label("Then times").fill("3")
-    page.get_by_label("Each wait is a random part of that time").uncheck()
+    page.get_by_label("Then multiplied by").fill("3")
+    page.get_by_label("Wait a random part of that time").uncheck()
     by_command = run_shown(preview(page).get_by_role("tabpanel"), api)["job_id"]
     other = dict(api.call("GET", f"/v1/jobs/{by_command}")[1])
     page.get_by_role("button", name="Create job").click()
@@ -213,5 +213,5 @@ def test_what_has_the_focus_is_not_behind_the_bars_of_a_phone(console: Opens) ->
 
 def test_a_viewer_makes_no_job(console: Opens) -> None:
     page = console("/new", role="viewer").page
-    expect(page.get_by_role("heading", name="Your role may look, not make jobs")).to_be_visible()
+    expect(page.get_by_role("heading", name="Your role cannot create jobs")).to_be_visible()
     expect(page.get_by_role("button", name="Create job")).to_have_count(0)

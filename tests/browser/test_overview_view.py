@@ -23,7 +23,7 @@ def test_each_range_shows_its_steps_and_not_the_running_one(
     card = page.get_by_role("region", name="Throughput")
     expect(card).to_contain_text(f"runs ended {unit}")
     card.get_by_role("img").hover()
-    card.get_by_role("button", name="As a table").click()
+    card.get_by_role("button", name="View as table").click()
     rows = card.get_by_role("table").locator("tbody tr")
     expect(rows.first).to_be_visible()
     assert most - 2 <= rows.count() <= most
@@ -76,17 +76,17 @@ def test_the_heading_speaks_of_the_chosen_range(incident_world: tuple[World, dic
         expect(heading).to_have_text("Overview: All runs were skipped")
         expect(lead).to_have_text("1 run in the last 24 h, 1 skipped.")
         opened.go("/?range=15m")
-        expect(heading).to_have_text("Overview: Nothing runs")
+        expect(heading).to_have_text("Overview: Nothing is running")
         expect(lead).to_have_text("No run ended in the last 15 min.")
 
 
 def test_the_heading_says_that_runs_of_the_range_failed(incident_world: tuple[World, dict[str, Scene]]) -> None:
     world, scenes = incident_world
     with open_console(world.server.url, scenes["failed parent"].tokens["operator"], "/?range=24h") as opened:
-        expect(opened.page.get_by_role("heading", level=1)).to_have_text("Overview: Runs fail")
+        expect(opened.page.get_by_role("heading", level=1)).to_have_text("Overview: Runs are failing")
         expect(opened.page.locator("main .lead").first).to_have_text("2 runs in the last 24 h, 2 failed.")
         opened.go("/?range=15m")
-        expect(opened.page.get_by_role("heading", level=1)).to_have_text("Overview: Nothing runs")
+        expect(opened.page.get_by_role("heading", level=1)).to_have_text("Overview: Nothing is running")
 
 
 def test_a_range_that_cannot_be_read_says_so(console: Opens) -> None:
@@ -94,4 +94,4 @@ def test_a_range_that_cannot_be_read_says_so(console: Opens) -> None:
     opened.watch.allow("net::ERR_FAILED", "Failed to load resource")
     opened.page.route("**/v1/statistics*", lambda route: route.abort())
     opened.go("/?range=24h")
-    expect(opened.page.get_by_role("region", name="Throughput")).to_contain_text("The API does not answer")
+    expect(opened.page.get_by_role("region", name="Throughput")).to_contain_text("not responding")

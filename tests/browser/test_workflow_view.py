@@ -133,7 +133,7 @@ def test_cancel_asks_and_then_ends_all_jobs(console: Opens, api: Api, shop: Shop
     expect(page.get_by_role("heading", level=1)).to_contain_text("to-be-cancelled")
     page.get_by_role("button", name="Cancel workflow").click()
     dialog.get_by_role("button", name="Cancel workflow").click()
-    expect(page.get_by_text("The workflow is cancelled")).to_be_visible()
+    expect(page.get_by_text("Workflow cancelled")).to_be_visible()
     expect(page.get_by_role("img", name="2 of 2 jobs ended")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel workflow")).to_have_count(0)
 

@@ -1,8 +1,9 @@
 """One set of cases, two engines, and two kinds of table for the aws engine.
 
 Every fixture here hangs on `kit`, which is one lane after the other: `sqlite`, `ministack`, and `dynamodb`, which is
-MiniStack with its tables in Amazon's DynamoDB Local. Tests of queues and of runs have a lane `live` too: the queues of
-a server, and a store that remembers live records.
+MiniStack with its tables in Amazon's DynamoDB Local. Items have one meaning in all lanes (`stores/test_items.py`), so
+the stores that are written once on them and need nothing else run on SQLite and on Amazon's own. Tests of queues and of
+runs have a lane `live` too: the queues of a server, and a store that remembers live records.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,24 +15,17 @@ from botocore.config import Config
 
 from localstack.dynamodb_local import running_dynamodb
 from localstack.ministack_process import running_ministack
+from onthedot.access.signing_store import SigningStore
+from onthedot.access.token_store import TokenStore
+from onthedot.core.ports import Clock, Deadline, ListedBlobs, RunQueues, RunStore, TickQueue
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.shard_store import ShardStore
 from onthedot.engines.aws.s3_blobs import S3_OPTIONS
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import (
-    Clock,
-    Deadline,
-    GateStore,
-    LimitsStore,
-    ListedBlobs,
-    PatternStore,
-    ProgressStore,
-    RunQueues,
-    RunStore,
-    ShardStore,
-    SigningStore,
-    TickQueue,
-    TokenStore,
-    WorkerRegistry,
-)
+from onthedot.events.pattern_store import PatternStore
+from onthedot.gates.limit_store import LimitsStore
+from onthedot.gates.state_store import GateStore
+from onthedot.workers.registry import WorkerRegistry
 from tests.builders import VirtualClock
 from tests.contract.kits.kit import Inbox, Kit, TickInbox
 from tests.contract.kits.live_kit import LiveKit
@@ -40,6 +34,9 @@ from tests.contract.kits.sqlite_kit import SqliteKit
 
 OPTIONS = Config(max_pool_connections=32)
 LANES = ("sqlite", "ministack", "dynamodb")
+ON_ITEMS = frozenset(
+    f"test_{name}" for name in ("gate_limits", "limits", "patterns", "places", "progress", "registry", "tokens")
+) | {"test_signing_store"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -57,6 +54,8 @@ def _lanes_of(metafunc: pytest.Metafunc) -> tuple[str, ...]:
             mark.name == "stored_queues" for mark in metafunc.definition.iter_markers()
         )
         return (*LANES[:2], "live") if has_live else LANES[:2]
+    if metafunc.definition.path.stem in ON_ITEMS and metafunc.definition.path.parent.name != "runs":
+        return LANES[0], LANES[2]
     lanes = LANES[:2] if "blobs" in metafunc.fixturenames else LANES
     return (*lanes, "live") if metafunc.definition.path.parent.name == "runs" else lanes
 

@@ -11,12 +11,12 @@ from typing import Any
 import boto3
 
 from localstack.stack import LocalStack
-from onthedot.clock import SystemClock
-from onthedot.domain.access import RESERVED_TENANT
-from onthedot.domain.runs.slots import BUCKET_MS, horizon
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import create_token
+from onthedot.access.ports import Principal
+from onthedot.access.token_store import TokenStore
+from onthedot.access.tokens import RESERVED_TENANT, create_token
+from onthedot.core.clock import SystemClock
+from onthedot.core.slots import BUCKET_MS, horizon
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from tests.e2e.control import Control, Function
 from tests.e2e.homes import STACK, Api, Home
 from tests.e2e.listener import Listener
@@ -55,7 +55,7 @@ class Deployment(Home):
         return Api(self.stack.api_url, self.stack.token, POLL_SECONDS)
 
     def api_of(self, tenant: str) -> Api:
-        tokens = DynamoTokenStore(self.client("dynamodb"), self.stack.table, SystemClock())
+        tokens = TokenStore(DynamoItems(self.client("dynamodb"), self.stack.table, SystemClock()), SystemClock())
         token, _ = create_token(tokens, SystemClock(), Principal(tenant, "admin", "e2e"))
         return Api(self.stack.api_url, token, POLL_SECONDS)
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from onthedot.clock import SystemClock
-from onthedot.codec import encode
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, horizon, slot_name
+from onthedot.core.clock import SystemClock
+from onthedot.core.codec import encode
+from onthedot.core.records import Record, Status
+from onthedot.core.slots import BUCKET_MS, SlotKind, bucket_of, horizon, slot_name
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import to_attribute
 from tests.builders import a_run

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from onthedot.domain.access import RESERVED_TENANT
+from onthedot.access.tokens import RESERVED_TENANT
 from tests.e2e.deployment import Deployment
 from tests.e2e.homes import Api
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from onthedot.cli.main import main
-from onthedot.schema import BLOBS, blobs_of
+from onthedot.core.schema import BLOBS, blobs_of
 from tests.e2e.deployment import Deployment
 from tests.e2e.homes import Api, Home
 
@@ -66,8 +66,8 @@ def test_one_tenant_goes_and_another_stays(deployment: Deployment, monkeypatch: 
         monkeypatch.setenv(name, "")  # the command sets them, and monkeypatch puts them back
     monkeypatch.setenv("ONTHEDOT_HOME", str(deployment.home))
     # The local API Gateway remembers a token for ten seconds.
-    monkeypatch.setattr("onthedot.use_cases.access.delete_tenant.SETTLED_MS", 5_000)
-    monkeypatch.setattr("onthedot.use_cases.access.delete_tenant.STOPPED_MS", 5_000)
+    monkeypatch.setattr("onthedot.access.tenants.SETTLED_MS", 5_000)
+    monkeypatch.setattr("onthedot.access.tenants.STOPPED_MS", 5_000)
     arguments = ["tenants", "delete", "leaving-tenant", "--stage", "local", "--yes", "--json"]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.stderr

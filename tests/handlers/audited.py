@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-from onthedot.clock import SystemClock
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import fire_slot, shard_of
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.schedules.schedule import EverySchedule, Schedule
+from onthedot.core.clock import SystemClock
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.ports import RunStore
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.slots import fire_slot, shard_of
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
-from onthedot.ports import RunStore
+from onthedot.schedules.schedule import EverySchedule, Recurrence, Schedule
 from tests.builders import a_run
 from tests.handlers.conftest import TABLE, Cloud
 

@@ -15,12 +15,14 @@ import pytest
 from moto import mock_aws
 
 from localstack.table import table_arguments
-from onthedot import schema
-from onthedot.domain.runs.queue_names import queue_name
-from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_text
-from onthedot.engines.aws.dynamodb.keys import SHARDS_PARTITION
+from onthedot.core import schema
+from onthedot.core.clock import SystemClock
+from onthedot.core.keys import SHARDS_PARTITION
+from onthedot.core.slots import queue_name
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs import ticks
 from onthedot.settings import Settings
+from onthedot.workers.pools import DEFAULT_POOLS, pools_to_text
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 TABLE = "jobs"
@@ -46,6 +48,10 @@ class Cloud:
 
     def client(self, service: Any) -> Any:
         return _client(service)
+
+    @property
+    def stored(self) -> DynamoItems:
+        return DynamoItems(self.client("dynamodb"), TABLE, SystemClock())
 
     def messages(self, url: str) -> list[Any]:
         return list(self.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []))

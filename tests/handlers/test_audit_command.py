@@ -9,9 +9,9 @@ from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
 from onthedot.cli.operations import audit as command
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
+from onthedot.core.shard_store import ShardStore
 from onthedot.engines.announcing import announce
-from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from tests.builders import a_run
 from tests.handlers.audited import AUDITED, a_job_with_history
@@ -25,7 +25,7 @@ def audit(*arguments: str) -> Result:
 @pytest.fixture
 def used(cloud: Cloud) -> Cloud:
     """A writer has used two shards."""
-    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), 2, SystemClock().now())
+    announce(ShardStore(cloud.stored), 2, SystemClock().now())
     return cloud
 
 
@@ -39,7 +39,7 @@ def test_all_due_jobs_are_shown_with_what_was_found(used: Cloud) -> None:
 
 def test_late_ticks_are_named_and_are_an_exit_code(cloud: Cloud) -> None:
     long_ago = SystemClock().now() - 600_000
-    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), 2, long_ago)
+    announce(ShardStore(cloud.stored), 2, long_ago)
     job = a_job_with_history(cloud)
     for result in (audit(), audit(job.job_id), audit("--json")):
         assert result.exit_code == 1
@@ -96,7 +96,7 @@ def test_a_table_that_has_no_jobs_is_no_verdict(cloud: Cloud) -> None:
 
 
 def test_jobs_in_shards_that_are_used_no_more_are_audited_too(used: Cloud) -> None:
-    announce(DynamoShardStore(used.client("dynamodb"), TABLE), 1, SystemClock().now())
+    announce(ShardStore(used.stored), 1, SystemClock().now())
     for _ in range(8):
         a_job_with_history(used)
     assert "jobs: 8," in audit().output

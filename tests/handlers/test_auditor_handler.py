@@ -6,14 +6,14 @@ from types import ModuleType
 
 import pytest
 
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
+from onthedot.core.shard_store import ShardStore
 from onthedot.engines.announcing import announce
-from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
+from onthedot.jobs import remove_payloads
+from onthedot.jobs.remove_payloads import DAY_MS
 from onthedot.settings import AuditorSettings
-from onthedot.use_cases.jobs import remove_payloads
-from onthedot.use_cases.jobs.remove_payloads import DAY_MS
 from tests.handlers.audited import AUDITED, PERIOD_MS, a_job_with_history
-from tests.handlers.conftest import BUCKET, TABLE, Cloud, Context
+from tests.handlers.conftest import BUCKET, Cloud, Context
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_a_job_whose_times_all_have_an_outcome_is_well(auditor: ModuleType, clou
 
 
 def test_jobs_in_shards_of_another_version_are_audited(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
-    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), 2, SystemClock().now())
+    announce(ShardStore(cloud.stored), 2, SystemClock().now())
     for _ in range(8):
         a_job_with_history(cloud)
     auditor = load("auditor", AuditorSettings(**{**cloud.store_settings, "shards": 1}))

@@ -5,13 +5,14 @@ from types import ModuleType
 
 import pytest
 
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import Unavailable
-from onthedot.engines.aws.dynamodb.keys import token_key
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
-from onthedot.ports import Principal
+from onthedot.access.ports import Principal
+from onthedot.access.token_store import TokenStore
+from onthedot.access.tokens import create_token, revoke_token, token_hash
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
+from onthedot.core.keys import token_key
+from onthedot.engines.aws.dynamodb.keys import stored_key
 from onthedot.settings import AuthorizerSettings
-from onthedot.use_cases.access.tokens import create_token, revoke_token, token_hash
 from tests.builders import VirtualClock
 from tests.handlers.conftest import TABLE, Cloud, Context
 
@@ -23,8 +24,8 @@ def handler(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
     return load("authorizer", AuthorizerSettings(stage="test", table=TABLE))
 
 
-def tokens_of(cloud: Cloud) -> DynamoTokenStore:
-    return DynamoTokenStore(cloud.client("dynamodb"), TABLE, SystemClock())
+def tokens_of(cloud: Cloud) -> TokenStore:
+    return TokenStore(cloud.stored, SystemClock())
 
 
 def test_a_good_token_opens_the_whole_stage_for_its_tenant(handler: ModuleType, cloud: Cloud) -> None:
@@ -56,12 +57,13 @@ def test_a_revoked_token_is_unauthorized(handler: ModuleType, cloud: Cloud) -> N
 def test_an_expired_token_is_unauthorized_before_ttl_deletes_it(handler: ModuleType, cloud: Cloud) -> None:
     past = VirtualClock(SystemClock().now() - 60_000)
     text, _ = create_token(tokens_of(cloud), past, Principal("acme", "viewer", "ada"), past.now() + 30_000)
-    assert cloud.client("dynamodb").get_item(TableName=TABLE, Key=token_key(token_hash(text))).get("Item")
+    key = stored_key(token_key(token_hash(text)))
+    assert cloud.client("dynamodb").get_item(TableName=TABLE, Key=key).get("Item")
     with pytest.raises(handler.Unauthorized):
         handler.handle({"authorizationToken": f"Bearer {text}", "methodArn": METHOD}, Context())
 
 
 def test_while_the_tokens_cannot_be_read_no_caller_is_let_in(handler: ModuleType, cloud: Cloud) -> None:
     cloud.client("dynamodb").delete_table(TableName=TABLE)
-    with pytest.raises(Unavailable, match="find token"):
+    with pytest.raises(Unavailable, match="read token"):
         handler.handle({"authorizationToken": "Bearer otd_good", "methodArn": METHOD}, Context())

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import Unavailable
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Tick
+from onthedot.core.shard_store import ShardStore
 from onthedot.engines.announcing import announce
-from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
-from onthedot.ports import Tick
 from onthedot.settings import DispatcherSettings, PlannerSettings
 from tests.handlers.conftest import TABLE, Cloud, Context
 
@@ -55,7 +55,7 @@ def test_a_check_of_the_stage_that_breaks_does_not_fail_the_planner_whose_ticks_
 def test_the_planner_serves_the_shards_of_a_writer_that_has_more(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
     settings = PlannerSettings(stage="test", table=TABLE, shards=2, shards_per_group=2, queue_base=cloud.queue_base)
     planner = load("planner", settings)
-    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), 6, SystemClock().now())
+    announce(ShardStore(cloud.stored), 6, SystemClock().now())
     assert planner.handle({}, Context()) == {"ticks": 3}
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle as call_api
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record, Status
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request
+from onthedot.api.router import handle as call_api
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, Moved, Refused
+from onthedot.core.records import Record, Status
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
-from onthedot.ports import Deadline, Moved, Principal, Refused
 from onthedot.settings import EventsSettings
 from tests.handlers.conftest import BUCKET, Cloud, Context
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.reports.lifecycle_events import LifecycleEvent
-from onthedot.domain.runs.records import Record, Status
-from onthedot.engines.aws.dynamodb.items import to_item
-from onthedot.engines.aws.dynamodb.keys import progress_key
-from onthedot.ports import Deadline, Undecided, Unpublishable
+from onthedot.core.keys import progress_key
+from onthedot.core.ports import Deadline, Undecided
+from onthedot.core.records import Record, Status
+from onthedot.engines.aws.dynamodb.keys import stored_key
+from onthedot.engines.aws.dynamodb.records import to_item
+from onthedot.events.lifecycle import LifecycleEvent
+from onthedot.events.ports import Unpublishable
 from onthedot.settings import PublisherSettings
 from tests.builders import VirtualClock, a_run
 from tests.handlers.conftest import Cloud, Context
@@ -155,7 +157,7 @@ def test_a_change_of_which_no_event_can_be_made_stops_no_other(
 
 
 def test_what_is_no_job_and_no_run_is_passed_over(publisher: ModuleType, heard: Heard) -> None:
-    told = {"Keys": progress_key(0), "NewImage": progress_key(0), "SequenceNumber": "1"}
+    told = {"Keys": stored_key(progress_key(0)), "NewImage": stored_key(progress_key(0)), "SequenceNumber": "1"}
     assert publisher.handle(batch({"dynamodb": told}), Context()) == {"batchItemFailures": []}
     assert heard == []
 

@@ -1,16 +1,16 @@
 """`onthedot shards`, on the table of the handler tests."""
 
 import json
+import re
 
 from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
-from onthedot.clock import SystemClock
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.slots import slot_shard
-from onthedot.domain.shard_history import UNUSED_AFTER
+from onthedot.core.clock import SystemClock
+from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import UNUSED_AFTER
+from onthedot.core.slots import Deployment, slot_shard
 from onthedot.engines.announcing import announce
-from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from tests.builders import VirtualClock, a_run
 from tests.handlers.conftest import TABLE, Cloud
@@ -24,14 +24,16 @@ def shards(*arguments: str, table: str = TABLE) -> Result:
 
 
 def use(cloud: Cloud, count: int, before_ms: int = 0) -> None:
-    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), count, SystemClock().now() - before_ms)
+    announce(ShardStore(cloud.stored), count, SystemClock().now() - before_ms)
 
 
 def test_the_history_is_shown(cloud: Cloud) -> None:
     assert "No job was stored" in shards().stdout
     use(cloud, 32, LONG_AGO_MS)
     use(cloud, 16)
-    assert "Ticks serve 32 shards. The parts of this stage use 16." in shards().stdout
+    header, *steps, said = shards().stdout.splitlines()
+    assert [line.split("\t")[0] for line in (header, *steps)] == ["SHARDS", "16", "32"]
+    assert re.findall(r"\d+", said) == ["32", "16"]
     shown = json.loads(shards("--json").stdout)
     assert (shown["served"], shown["in_use"]) == (32, 16)
     assert [set(step) for step in shown["steps"]] == [{"shards", "since", "last_used"}] * 2
@@ -41,7 +43,7 @@ def test_empty_shards_are_retired(cloud: Cloud) -> None:
     use(cloud, 32, LONG_AGO_MS)
     use(cloud, 16)
     result = shards("--retire")
-    assert (result.exit_code, "The shards 16 to 31 are retired." in result.stderr) == (0, True), result.output
+    assert (result.exit_code, "Shards 16 to 31 are retired." in result.stderr) == (0, True), result.output
     assert json.loads(shards("--json").stdout)["served"] == 16
 
 
@@ -62,7 +64,7 @@ def test_records_in_old_shards_are_counted_and_keep_them(cloud: Cloud) -> None:
     left = sum(slot_shard(run.slot or "") >= 16 for run in runs)
     result = shards("--retire")
     assert result.exit_code == 1
-    assert f"{left} records are in the shards 16 to 31, the last one due at 20" in result.stderr.replace("\n", " ")
+    assert f"shards 16 to 31 still have {left} records, the last one due at 20" in result.stderr.replace("\n", " ")
     assert json.loads(shards("--json").stdout)["served"] == 32
 
 

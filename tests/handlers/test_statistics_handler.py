@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Status
-from onthedot.domain.statistics.counters import Counters, added
-from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsStore
-from onthedot.ports import PlacedEnd
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
+from onthedot.core.records import Status
 from onthedot.settings import StatisticsSettings
+from onthedot.statistics.counters import Counters, added
+from onthedot.statistics.ports import PlacedEnd
+from onthedot.statistics.store import StatisticsStore
 from tests.handlers.conftest import TABLE, Cloud, Context
 from tests.handlers.test_publisher_handler import an_end
 
 SHARD = "shardId-00000001414576573621-f55eea83"
-MINUTE = 1_772_366_400 // 60
+MINUTE = SystemClock().now() // 60_000
 
 
 @pytest.fixture
@@ -25,14 +26,16 @@ def statistics(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
 
 
 def batch(*records: dict[str, Any], shard: str = SHARD) -> dict[str, Any]:
-    """An event as a source with a tumbling window sends it."""
+    """An event as a source with a tumbling window sends it. Counters of earlier months would have expired."""
+    for record in records:
+        record["dynamodb"]["ApproximateCreationDateTime"] = MINUTE * 60.0
     window = {"start": "2026-03-01T12:00:00Z", "end": "2026-03-01T12:15:00Z"}
     flags = {"isFinalInvokeForWindow": False, "isWindowTerminatedEarly": False}
     return {"Records": list(records), "shardId": shard, "state": {}, "window": window, **flags}
 
 
 def counters(cloud: Cloud) -> Counters:
-    found = DynamoStatisticsStore(cloud.client("dynamodb"), TABLE).read("acme", MINUTE - 10, MINUTE + 10)
+    found = StatisticsStore(cloud.stored).read("acme", MINUTE - 10, MINUTE + 10)
     return added(one.counters for one in found)
 
 

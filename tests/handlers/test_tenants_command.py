@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from onthedot.access.ports import Principal
+from onthedot.access.token_store import TokenStore
+from onthedot.access.tokens import create_token
 from onthedot.cli.main import main
-from onthedot.clock import SystemClock
-from onthedot.domain.runs.records import Status
+from onthedot.core.clock import SystemClock
+from onthedot.core.records import Status
+from onthedot.core.schema import PAYLOADS, blobs_of
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
-from onthedot.ports import Principal
-from onthedot.schema import PAYLOADS, blobs_of
 from onthedot.settings import WorkerSettings
-from onthedot.use_cases.access.tokens import create_token
 from onthedot.wiring import aws
 from tests.builders import a_run
 from tests.handlers.conftest import BUCKET, TABLE, Cloud
@@ -25,14 +25,14 @@ from tests.handlers.test_limits_command import deploy
 def _stage(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = WorkerSettings(**cloud.store_settings, blob_bucket=BUCKET, allow_list={})
     deploy(monkeypatch, WorkerEnvironment=json.dumps(settings.to_environment()))
-    monkeypatch.setattr("onthedot.use_cases.gates.change_limits.IN_FORCE_MS", 1)
-    monkeypatch.setattr("onthedot.use_cases.access.delete_tenant.SETTLED_MS", 1)
-    monkeypatch.setattr("onthedot.use_cases.access.delete_tenant.STOPPED_MS", 1)
+    monkeypatch.setattr("onthedot.gates.manage.IN_FORCE_MS", 1)
+    monkeypatch.setattr("onthedot.access.tenants.SETTLED_MS", 1)
+    monkeypatch.setattr("onthedot.access.tenants.STOPPED_MS", 1)
 
 
 @pytest.fixture
-def tokens(cloud: Cloud) -> DynamoTokenStore:
-    made = DynamoTokenStore(cloud.client("dynamodb"), TABLE, SystemClock())
+def tokens(cloud: Cloud) -> TokenStore:
+    made = TokenStore(cloud.stored, SystemClock())
     for tenant in ("acme", "other"):
         create_token(made, SystemClock(), Principal(tenant, "viewer", "ada"))
         aws.blobs_in(BUCKET).put(f"{blobs_of(tenant, PAYLOADS)}abc", b"{}")
@@ -43,11 +43,11 @@ def delete(*arguments: str, typed: str | None = None) -> Result:
     return CliRunner().invoke(main, ["tenants", "delete", *arguments, "--stage", "test"], input=typed)
 
 
-def owners(tokens: DynamoTokenStore) -> list[str]:
+def owners(tokens: TokenStore) -> list[str]:
     return [token.principal.tenant for token in tokens.page(100).items]
 
 
-def test_a_tenant_is_deleted_when_its_name_was_typed_again(tokens: DynamoTokenStore, cloud: Cloud) -> None:
+def test_a_tenant_is_deleted_when_its_name_was_typed_again(tokens: TokenStore, cloud: Cloud) -> None:
     result = delete("acme", typed="acme\n")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("Tenant acme is deleted: ")
@@ -58,13 +58,13 @@ def test_a_tenant_is_deleted_when_its_name_was_typed_again(tokens: DynamoTokenSt
 
 
 @pytest.mark.parametrize("typed", ["acm\n", "yes\n", "\n\n", ""])
-def test_another_name_deletes_nothing(tokens: DynamoTokenStore, typed: str) -> None:
+def test_another_name_deletes_nothing(tokens: TokenStore, typed: str) -> None:
     result = delete("acme", typed=typed)
     assert result.exit_code == 1
     assert sorted(owners(tokens)) == ["acme", "other"]
 
 
-def test_with_yes_it_does_not_ask_and_with_json_it_prints_one_document(tokens: DynamoTokenStore) -> None:
+def test_with_yes_it_does_not_ask_and_with_json_it_prints_one_document(tokens: TokenStore) -> None:
     result = delete("acme", "--yes", "--json")
     assert result.exit_code == 0, result.stderr
     shown = json.loads(result.stdout)
@@ -73,15 +73,13 @@ def test_with_yes_it_does_not_ask_and_with_json_it_prints_one_document(tokens: D
     assert owners(tokens) == ["other"]
 
 
-def test_the_stages_own_tenant_is_refused(tokens: DynamoTokenStore) -> None:
+def test_the_stages_own_tenant_is_refused(tokens: TokenStore) -> None:
     result = delete("onthedot", "--yes")
     assert (result.exit_code, "cannot be deleted" in result.stderr) == (1, True)
     assert len(owners(tokens)) == 2
 
 
-def test_after_a_failure_the_message_says_that_the_command_can_be_repeated(
-    tokens: DynamoTokenStore, cloud: Cloud
-) -> None:
+def test_after_a_failure_the_message_says_that_the_command_can_be_repeated(tokens: TokenStore, cloud: Cloud) -> None:
     client = cloud.client("s3")
     for tenant in ("acme", "other"):
         client.delete_object(Bucket=BUCKET, Key=f"{blobs_of(tenant, PAYLOADS)}abc")
@@ -108,7 +106,7 @@ def test_all_jobs_of_a_tenant_are_paused_and_cancelled(cloud: Cloud) -> None:
     assert (refused.exit_code, "nothing was cancelled" in refused.output) == (1, True)
     cancelled = tenants("cancel", "acme", "--yes")
     assert cancelled.exit_code == 0, cancelled.output
-    assert "cancel: 1 jobs of acme changed" in cancelled.stdout
+    assert "cancel: 1 job of acme changed" in cancelled.stdout
     found = store.get(job.run_id)
     assert found is not None
     assert found.status is Status.CANCELLED

@@ -5,11 +5,11 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
+from onthedot.access.ports import Principal
+from onthedot.access.token_store import TokenStore
+from onthedot.access.tokens import authenticate
 from onthedot.cli.main import main
-from onthedot.clock import SystemClock
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import authenticate
+from onthedot.core.clock import SystemClock
 from tests.handlers.conftest import TABLE, Cloud
 from tests.handlers.test_limits_command import deploy
 
@@ -17,16 +17,16 @@ ADA = ["--tenant", "acme", "--role", "admin", "--name", "ada"]
 
 
 @pytest.fixture
-def tokens(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> DynamoTokenStore:
+def tokens(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> TokenStore:
     deploy(monkeypatch, "data", TableName=TABLE)
-    return DynamoTokenStore(cloud.client("dynamodb"), TABLE, SystemClock())
+    return TokenStore(cloud.stored, SystemClock())
 
 
 def by_stage(*arguments: str, stage: str = "test") -> Result:
     return CliRunner().invoke(main, ["tokens", *arguments, "--stage", stage])
 
 
-def test_a_token_is_made_listed_and_revoked(tokens: DynamoTokenStore) -> None:
+def test_a_token_is_made_listed_and_revoked(tokens: TokenStore) -> None:
     result = by_stage("create", *ADA, "--expires", "2h", "--json")
     assert result.exit_code == 0, result.stderr
     made = json.loads(result.stdout)
@@ -41,7 +41,7 @@ def test_a_token_is_made_listed_and_revoked(tokens: DynamoTokenStore) -> None:
     assert (again.exit_code, f"there is no token with this id in {TABLE}" in again.stderr) == (4, True)
 
 
-def test_a_reserved_tenant_is_refused_here_too(tokens: DynamoTokenStore) -> None:
+def test_a_reserved_tenant_is_refused_here_too(tokens: TokenStore) -> None:
     result = by_stage("create", "--tenant", "onthedot", "--role", "admin", "--name", "x")
     assert (result.exit_code, "tenant: onthedot is reserved" in result.stderr) == (1, True)
     assert tokens.page(10).items == []

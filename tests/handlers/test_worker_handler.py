@@ -10,10 +10,16 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Definition, Priority
-from onthedot.domain.targets.types import (
+from onthedot.core import leases, lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Answer, Call, Received, RunMessage
+from onthedot.core.records import Definition
+from onthedot.core.start import Done, Redeliver, Verdict
+from onthedot.core.traces import span_id_of
+from onthedot.engines.aws.sqs.queues import message_body
+from onthedot.settings import WorkerSettings
+from onthedot.targets.types import (
     INTERNAL,
     TYPES,
     AwsTarget,
@@ -24,12 +30,6 @@ from onthedot.domain.targets.types import (
     ShellTarget,
     Target,
 )
-from onthedot.domain.traces import span_id_of
-from onthedot.engines.aws.sqs.queues import message_body
-from onthedot.ports import Answer, Call, Received, RunMessage
-from onthedot.settings import WorkerSettings
-from onthedot.use_cases.attempts import wait_for_batch
-from onthedot.use_cases.attempts.start_run import Done, Redeliver, Verdict
 from tests.builders import VirtualClock, a_run
 from tests.handlers.conftest import BUCKET, Cloud, Context
 
@@ -206,7 +206,7 @@ class ShortLife(Context):
     """A function that gives a batch up after three seconds: until then all runs but `stuck` have ended."""
 
     def get_remaining_time_in_millis(self) -> int:
-        return wait_for_batch.MARGIN_MS + 3_000
+        return leases.MARGIN_MS + 3_000
 
 
 class FakeQueues:
@@ -286,7 +286,7 @@ def test_a_slow_batch_deletes_the_messages_of_its_finished_runs_meanwhile(
     monkeypatch.setattr(worker, "execute_run", execute)
     monkeypatch.setattr(worker, "_queues", queues)
     monkeypatch.setattr(queues, "delete", delete)
-    monkeypatch.setattr(worker, "wait_for_batch", partial(wait_for_batch.wait_for_batch, seconds=0.05))
+    monkeypatch.setattr(worker, "wait_for_batch", partial(leases.wait_for_batch, seconds=0.05))
     assert worker.handle({"Records": [record("quick"), record("slow")]}, Context()) == failures()
     assert queues.deleted == ["quick"]
 

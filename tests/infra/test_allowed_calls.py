@@ -5,8 +5,8 @@ import json
 import pytest
 
 from context_values import BadContext
-from onthedot.domain.targets import allow_list
-from onthedot.domain.targets.allow_list import AllowedCall, AllowList
+from onthedot.targets import rules
+from onthedot.targets.rules import AllowedCall, AllowList
 from stage_config import StageConfig
 from tests.infra.kit import Assembly, by_action, resolve, statements_of
 
@@ -27,7 +27,7 @@ def jobs_may(assembly: Assembly) -> dict[str, set[str]]:
 
 def told(assembly: Assembly, function: str) -> AllowList:
     variables = assembly.named("AWS::Lambda::Function", "FunctionName", function)["Environment"]["Variables"]
-    return allow_list.from_json(json.loads(resolve(variables["ONTHEDOT_ALLOW_LIST"])))
+    return rules.from_json(json.loads(resolve(variables["ONTHEDOT_ALLOW_LIST"])))
 
 
 def test_a_stage_allows_nothing_unless_it_is_told(prod: Assembly) -> None:

@@ -10,22 +10,21 @@ import pytest
 import cost_page
 import costs
 from benchmarks.stubbed_aws import StubbedAws
-from onthedot.clock import VirtualClock
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.domain.runs.records import Status
-from onthedot.domain.runs.slots import BUCKET_MS, DEEP_REREAD, bucket_of
-from onthedot.engines.aws.dynamodb.keys import progress_key
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
+from onthedot.core import lifecycle
+from onthedot.core.clock import VirtualClock
+from onthedot.core.keys import progress_key
+from onthedot.core.pass_progress import ShardProgress
+from onthedot.core.ports import Deadline, Tick
+from onthedot.core.progress_store import ProgressStore, progress_text
+from onthedot.core.records import Status
+from onthedot.core.set_aside import is_time_to_look
+from onthedot.core.slots import BUCKET_MS, DEEP_REREAD, Deployment, bucket_of
+from onthedot.core.tick import CHECK_EVERY, CLAIMED_AHEAD, dispatch_due, observe_tick
+from onthedot.engines.aws.dynamodb.items import DynamoItems
+from onthedot.engines.aws.dynamodb.keys import stored_key
 from onthedot.engines.counting import counted
-from onthedot.engines.progress_text import progress_text
+from onthedot.jobs.audit import audit_due_jobs
 from onthedot.observability import Metrics
-from onthedot.ports import Deadline, Tick
-from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
-from onthedot.use_cases.dispatch.dispatch_due import CLAIMED_AHEAD, dispatch_due
-from onthedot.use_cases.dispatch.set_aside import is_time_to_look
-from onthedot.use_cases.dispatch.tick_metrics import CHECK_EVERY, observe_tick
 from onthedot.wiring.aws_engine import aws_engine
 from tests.builders import a_run, a_world, the_start_of
 from tests.infra.kit import ROOT, Assembly, synthesize
@@ -58,14 +57,14 @@ class Counted:
         dynamodb.meta.events.register("provide-client-params", self._count)
         deployment = Deployment(shards=len(SHARDS), lookahead=3, history_days=30)
         self.engine = aws_engine(dynamodb, sqs, "t", {}, clock=self.clock, deployment=deployment)
-        self.progress = DynamoProgressStore(dynamodb, "t")
+        self.progress = ProgressStore(DynamoItems(dynamodb, "t", self.clock))
 
     def stand(self, deep: int = 0) -> None:
         """Store the progress that the tick of the minute before leaves. `deep` minutes are to be read again."""
         last = bucket_of(self.clock.now()) - 1
         progress = ShardProgress(fire=last, watch=last, deep=last - deep, deep_until=last, early=last + CLAIMED_AHEAD)
         for shard in SHARDS:
-            self._stub.put({**progress_key(shard), "done": {"S": progress_text(progress)}})
+            self._stub.put({**stored_key(progress_key(shard)), "done": {"S": progress_text(progress)}})
 
     def tick(self) -> Counter[str]:
         self.calls, self.reads, self.writes = Counter(), 0.0, 0

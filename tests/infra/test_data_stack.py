@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onthedot import schema
+from onthedot.core import schema
 from tests.infra.kit import Assembly, resolve
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot import schema
+from onthedot.core import schema
 from onthedot.settings import WorkerSettings
 from tests.infra.kit import Assembly, resolve, short
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from context_values import BadContext
-from onthedot.domain.runs.records import TERMINAL
+from onthedot.core.records import TERMINAL
 from stacks.events_stack import published_changes
 from stage_config import StageConfig
 from tests.infra.kit import Assembly, resolve

@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.cli.deploying.assembly import demands_of
-from onthedot.cli.deploying.checks import BOOTSTRAP_VERSION, SMALLEST
-from onthedot.cli.deploying.context import bootstrap_parameter
+from onthedot.cli.deploying.checks import BOOTSTRAP_VERSION, SMALLEST, bootstrap_parameter, demands_of
 from onthedot.cli.deploying.deploy import deploy
-from onthedot.cli.deploying.stage_stacks import PARTS
+from onthedot.cli.deploying.destroy import PARTS
 from tests.infra.kit import Assembly, synthesize
 from tests.unit.project.pages import FENCE, PAGES, SPAN, prose_of, text_of
 

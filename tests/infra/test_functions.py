@@ -7,7 +7,7 @@ from aws_cdk import aws_lambda as lambda_
 
 from layers.build import LAMBDA_PYTHON
 from onthedot import settings
-from onthedot.domain.workers.pools import Pools, pools_from_text
+from onthedot.workers.pools import Pools, pools_from_text
 from tests.infra.kit import ROOT, Assembly, by_action, resolve, short, statements_of
 
 SETTINGS: dict[str, type[settings.Settings]] = {

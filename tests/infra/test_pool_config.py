@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from context_values import BadContext
-from onthedot.domain.workers.pools import DEFAULT_POOLS, LONGEST_PULL, PULL_STORAGE_MB, Pool, PoolKind
+from onthedot.core.choices import LONGEST_PULL
 from onthedot.wiring.workers import aws_factories
+from onthedot.workers.pools import DEFAULT_POOLS, PULL_STORAGE_MB, Pool, PoolKind
 from pool_config import AWS_CALLS, TASK_STORAGE_MB, Fargate
 from stage_config import StageConfig
 from tests.builders import a_world
@@ -79,8 +80,8 @@ def test_text_and_typed_values_mean_the_same() -> None:
         ("name: Field required", {"capabilities": ["http"]}),
         ("name: String should match", {**RENDER, "name": "Render"}),
         ("name: String should match", {**RENDER, "name": "r" * 21}),
-        ("name: is a pool on Lambda", {**RENDER, "name": "default"}),
-        ("name: is a pool on Lambda", {**RENDER, "name": "long"}),
+        ("name: runs on Lambda", {**RENDER, "name": "default"}),
+        ("name: runs on Lambda", {**RENDER, "name": "long"}),
         ("storage_mb is 20481, more than the 20480", {**RENDER, "fargate": TASKS, "storage_mb": 20_481}),
         ("speed: Extra inputs are not permitted", {**RENDER, "speed": 1}),
         ("kind: Extra inputs are not permitted", {**RENDER, "kind": "push"}),
@@ -126,7 +127,7 @@ def test_what_makes_no_sense_is_refused_by_its_name(field: str, pool: dict[str, 
 
 
 def test_a_pool_is_not_given_twice() -> None:
-    with pytest.raises(BadContext, match="name is there twice"):
+    with pytest.raises(BadContext, match="twice"):
         config(RENDER, RENDER)
 
 

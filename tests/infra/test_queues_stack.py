@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from onthedot import schema
-from onthedot.domain.runs.queue_names import queue_key, queue_urls
-from onthedot.domain.workers.pools import pools_from_text
+from onthedot.core import schema
+from onthedot.core.slots import queue_key, queue_urls
 from onthedot.engines.aws.sqs import dead_events, ticks
+from onthedot.workers.pools import pools_from_text
 from stacks.queues_stack import SCHEDULE_DLQ
 from tests.infra.kit import Assembly, resolve
 

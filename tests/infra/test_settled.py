@@ -1,6 +1,6 @@
 """The times that the deletion of a tenant relies on are those of the deployed functions."""
 
-from onthedot.use_cases.access.delete_tenant import SETTLED_MS
+from onthedot.access.tenants import SETTLED_MS
 from tests.infra.kit import Assembly
 
 

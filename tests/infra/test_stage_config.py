@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_values import BadContext
-from onthedot.domain.runs.records import Priority
-from shares import LEAST_CONCURRENCY, share_out
-from stage_config import StageConfig, WarmThroughput
+from onthedot.core.choices import Priority
+from stage_config import LEAST_CONCURRENCY, StageConfig, WarmThroughput, share_out
 
 
 def config(**context: Any) -> StageConfig:
@@ -97,7 +96,7 @@ def test_a_typo_is_refused_with_what_was_meant(typo: str) -> None:
 
 
 def test_what_resembles_no_key_is_refused_with_the_list_of_keys() -> None:
-    with pytest.raises(BadContext, match=r"xyzzy='1': is no context value of onthedot; known are stage, region"):
+    with pytest.raises(BadContext, match=r"xyzzy='1': .*stage, region"):
         config(xyzzy="1")
 
 

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from components.statistics_function import ended_runs
-from onthedot.engines.aws.dynamodb.items import to_item
-from onthedot.engines.aws.dynamodb.keys import STATISTICS_PREFIX
+from onthedot.core.keys import STATISTICS_PREFIX
+from onthedot.engines.aws.dynamodb.records import to_item
+from stacks.events_stack import ended_runs
 from tests.infra.kit import Assembly, resolve, statements_of
 
 

@@ -13,21 +13,21 @@ from botocore.endpoint import Endpoint
 
 from components.dead_letters import dead_letter_keys
 from context_values import BadContext
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.domain.workers.records import Resources, WorkerRecord
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import RunMessage
+from onthedot.core.records import Record, Status
+from onthedot.core.shard_store import ShardStore
+from onthedot.core.slots import SlotKind, bucket_of, slot_name
+from onthedot.core.tick import CHECK_EVERY
 from onthedot.engines.announcing import announce
-from onthedot.engines.aws.dynamodb.registry import DynamoWorkerRegistry
-from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.engines.counting import counted
-from onthedot.ports import RunMessage
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings, WorkerSettings
-from onthedot.use_cases.dispatch.tick_metrics import CHECK_EVERY
+from onthedot.targets.types import HttpTarget
+from onthedot.workers.records import Resources, WorkerRecord
+from onthedot.workers.registry import WorkerRegistry
 from stage_config import StageConfig
 from tests.builders import DEPLOYMENT, World, a_run, a_world
 from tests.handlers.audited import a_job_with_history
@@ -105,7 +105,7 @@ def stage_settings(cloud: Cloud) -> dict[str, Any]:
 @pytest.fixture
 def worker(cloud: Cloud, load: Load) -> ModuleType:
     # moto shows an item while it is written, so the threads of a batch must not announce their shards.
-    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), 2, SystemClock().now())
+    announce(ShardStore(cloud.stored), 2, SystemClock().now())
     return load("worker", WorkerSettings(**stage_settings(cloud), blob_bucket=BUCKET, allow_list={}))
 
 
@@ -240,7 +240,7 @@ def test_a_pool_with_fewer_workers_than_its_minimum(
 ) -> None:
     now = SystemClock().now()
     live = WorkerRecord("w1", None, "pull", frozenset(), Resources(), now, now)
-    registry = DynamoWorkerRegistry(cloud.client("dynamodb"), TABLE, SystemClock())
+    registry = WorkerRegistry(cloud.stored)
     registry.register(live)
     registry.register(replace(live, worker_id="w2", heartbeat_at=now - 60_000))
     planner(cloud, load, monkeypatch, least_workers={"pull": 2}).handle({}, Context())

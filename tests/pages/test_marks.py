@@ -7,7 +7,6 @@ from itertools import takewhile
 from pathlib import Path
 
 import click
-import pytest
 
 from onthedot.cli.main import main
 from tests.pages.blocks import COMMANDS, NOT_RUN, OUTPUT, PAGES, ROOT, RUN_BY, RUNS_ON, SAMPLE, Block, blocks_of
@@ -16,16 +15,12 @@ from tests.pages.walk import VARIABLES
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 COMMAND_BLOCKS = [block for block in BLOCKS if block.language in COMMANDS]
-MARKED = [block for block in BLOCKS if block.marks]
+REASONED = {NOT_RUN, RUN_BY, SAMPLE}
 LEFT_OUT = [block for block in BLOCKS if NOT_RUN in block.marks]
 ONTHEDOT = re.compile(
     r"^(?:\$ )?(?:[A-Za-z_]+=\S*?\$\(|env |export |[A-Za-z_]+=\S+ )*(?:\.venv/bin/)?onthedot ", re.MULTILINE
 )
 MAKE = re.compile(r"^make ([a-z]+)", re.MULTILINE)
-
-
-def place(block: Block) -> str:
-    return block.place
 
 
 def onthedot_commands(block: Block) -> list[list[str]]:
@@ -59,28 +54,30 @@ def refusal(words: list[str]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("block", MARKED, ids=place)
-def test_a_mark_is_known_and_has_its_reason(block: Block) -> None:
-    assert set(block.marks) <= {NOT_RUN, RUN_BY, RUNS_ON, OUTPUT, SAMPLE}
-    assert all(block.marks[mark] for mark in (NOT_RUN, RUN_BY, SAMPLE) if mark in block.marks)
+def test_marks_are_known_and_have_their_reasons() -> None:
+    marked = [block for block in BLOCKS if block.marks]
+    assert [block.place for block in marked if not set(block.marks) <= {*REASONED, RUNS_ON, OUTPUT}] == []
+    assert [block.place for block in marked for mark in REASONED & block.marks.keys() if not block.marks[mark]] == []
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if RUN_BY in block.marks], ids=place)
-def test_the_test_that_runs_the_block_exists(block: Block) -> None:
-    assert (ROOT / block.marks[RUN_BY]).is_file()
+def test_the_tests_that_run_blocks_exist() -> None:
+    named = [(block.place, block.marks[RUN_BY]) for block in BLOCKS if RUN_BY in block.marks]
+    assert [(place, file) for place, file in named if not (ROOT / file).is_file()] == []
 
 
-@pytest.mark.parametrize("block", COMMAND_BLOCKS, ids=place)
-def test_the_commands_of_the_block_exist(block: Block) -> None:
+def test_the_commands_of_the_blocks_exist() -> None:
     """Also of a block that needs an account: a command or an option with another name is found."""
-    assert [text for words in onthedot_commands(block) if (text := refusal(words))] == []
-    targets = (ROOT / "Makefile").read_text()
-    assert [name for name in MAKE.findall(block.text) if not re.search(rf"^{name}:", targets, re.MULTILINE)] == []
+    words = [(block.place, words) for block in COMMAND_BLOCKS for words in onthedot_commands(block)]
+    assert [(place, text) for place, each in words if (text := refusal(each))] == []
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    made = [(block.place, name) for block in COMMAND_BLOCKS for name in MAKE.findall(block.text)]
+    assert [(place, name) for place, name in made if name not in targets] == []
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "python"], ids=place)
-def test_python_can_be_read(block: Block) -> None:
-    ast.parse(block.text)
+def test_python_can_be_read() -> None:
+    for block in BLOCKS:
+        if block.language == "python":
+            ast.parse(block.text, block.place)
 
 
 def test_every_page_with_commands_is_followed_or_marked() -> None:

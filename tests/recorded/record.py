@@ -19,44 +19,33 @@ import boto3
 
 from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
-from onthedot import schema
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.clock import VirtualClock
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.progress import LatestProgress
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.workers.pools import DEFAULT_POOLS
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
+from onthedot.access.ports import Principal
+from onthedot.access.token_store import TokenStore
+from onthedot.access.tokens import create_token
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core import schema
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, Tick, TickQueue
+from onthedot.core.progress import LatestProgress
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.records import Record, Status
+from onthedot.core.send import message_for
+from onthedot.core.slots import Deployment, queue_key
+from onthedot.core.start import Started, start_run
+from onthedot.core.stopping import Stop
+from onthedot.core.tick import dispatch_due, plan_ticks
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import (
-    Answer,
-    Call,
-    Deadline,
-    Engine,
-    Performer,
-    Principal,
-    ProgressStore,
-    Received,
-    Tick,
-    TickQueue,
-    TokenStore,
-)
-from onthedot.stopping import Stop
 from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.access.tokens import create_token
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Started, start_run
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
 from onthedot.wiring.aws_engine import aws_engine
 from onthedot.wiring.sqlite import SqliteEngine
+from onthedot.workers.pools import DEFAULT_POOLS
+from onthedot.workflows.start import WorkflowStarter
 
 HERE = Path(__file__).parent
 DEPLOYMENT = Deployment(shards=2, lookahead=3, history_days=7)
@@ -237,6 +226,19 @@ class Tap:
         return self._client.send_message_batch(**arguments)
 
 
+def aws_stage(
+    dynamodb: Any, runs: Any, table: str, clock: VirtualClock, database: Database, *, ticks: Any = None
+) -> Stage:
+    """Return the aws engine on this table, with new queues. Its blobs are in the database."""
+    keys = [queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES]
+    urls = {key: runs.create_queue(QueueName=f"{table}-{key}")["QueueUrl"] for key in keys}
+    tick_url = runs.create_queue(QueueName=f"{table}-tick")["QueueUrl"]
+    blobs = SqliteBlobs(database)
+    engine = aws_engine(dynamodb, runs, table, urls, clock=clock, deployment=DEPLOYMENT, blobs=blobs)
+    queue = SqsTickQueue(ticks or runs, tick_url, clock)
+    return Stage(engine, ProgressStore(DynamoItems(dynamodb, table, clock)), engine.tokens, queue)
+
+
 def record_aws() -> dict[str, Any]:
     """Play the story on the aws engine."""
     clock = VirtualClock()
@@ -245,20 +247,7 @@ def record_aws() -> dict[str, Any]:
         dynamodb = session.client("dynamodb", endpoint_url=url)
         runs, ticks = (Tap(session.client("sqs", endpoint_url=url)) for _ in range(2))
         dynamodb.create_table(**table_arguments("jobs"))
-        keys = [queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES]
-        urls = {key: runs.create_queue(QueueName=key)["QueueUrl"] for key in keys}
-        blobs = SqliteBlobs(database)
-        queue = SqsTickQueue(ticks, runs.create_queue(QueueName="tick")["QueueUrl"], clock)  # type: ignore[arg-type]
-        engine = aws_engine(
-            dynamodb,
-            runs,  # type: ignore[arg-type]
-            "jobs",
-            urls,
-            clock=clock,
-            deployment=DEPLOYMENT,
-            blobs=blobs,
-        )
-        stage = Stage(engine, DynamoProgressStore(dynamodb, "jobs"), DynamoTokenStore(dynamodb, "jobs", clock), queue)
+        stage = aws_stage(dynamodb, runs, "jobs", clock, database, ticks=ticks)
         told = play(stage, clock)
         items = dynamodb.scan(TableName="jobs")["Items"]
         with database.transaction() as connection:

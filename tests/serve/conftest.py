@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.clock import SystemClock
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.core.clock import SystemClock
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import Embedded, embedded, owned_database, server_deployment
 from tests.served import ServerProcess, a_server
 

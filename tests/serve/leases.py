@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.ports import Engine, Principal
-from onthedot.stopping import Stop
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.core.engine import Engine
+from onthedot.core.stopping import Stop
 
 ACME = Principal("acme", "admin", "a test")
 SHELL = {"type": "shell", "argv": ["true"]}

@@ -6,15 +6,16 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Priority
+from onthedot.access.ports import Token
+from onthedot.access.tokens import create_token
+from onthedot.core.errors import Unavailable
 from onthedot.serve import app as app_module
-from onthedot.serve.app import App
-from onthedot.serve.long_polls import LongPolls
-from onthedot.use_cases.access.tokens import create_token
+from onthedot.serve.app import App, LongPolls
 from onthedot.wiring.embedded import Embedded
 from tests.serve.leases import ACME, SOON, a_job, a_worker
 
@@ -31,7 +32,7 @@ def an_app(parts: Embedded) -> Iterator[tuple[App, str]]:
 class Client:
     """One request to an application."""
 
-    def __init__(self, app: App, token: str) -> None:
+    def __init__(self, app: App, token: str | None) -> None:
         self._app, self._token = app, token
         self.hung_up = asyncio.Event()
 
@@ -45,7 +46,7 @@ class Client:
             "path": path,
             "raw_path": path.encode(),
             "query_string": b"",
-            "headers": [(b"authorization", f"Bearer {self._token}".encode())],
+            "headers": [(b"authorization", f"Bearer {self._token}".encode())] if self._token else [],
         }
         receive: Callable[[], Awaitable[Any]] = parts.__anext__
         await self._app(scope, receive, _collector(sent))
@@ -67,6 +68,38 @@ def _collector(sent: list[Mapping[str, Any]]) -> Callable[[Mapping[str, Any]], A
     return send
 
 
+def test_a_caller_with_a_token_is_let_in_and_others_are_not(parts: Embedded) -> None:
+    async def status(app: App, token: str | None) -> int:
+        answer = await Client(app, token).ask("GET", "/v1/jobs/job_a")
+        assert answer is not None
+        return answer[0]
+
+    with an_app(parts) as (app, token):
+        assert [asyncio.run(status(app, each)) for each in (token, "otd_wrong", None)] == [404, 401, 401]
+
+
+class FailingTokens:
+    """A store of tokens whose file cannot be read."""
+
+    def find(self, token_hash: str) -> Token | None:
+        raise Unavailable("database: disk I/O error")
+
+
+def test_a_caller_whose_token_cannot_be_read_is_asked_to_try_again(
+    parts: Embedded, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A 401 would make clients give up, or throw their token away."""
+    app = App(replace(parts, engine=replace(parts.engine, tokens=FailingTokens())), "http://here")  # type: ignore[arg-type] # it needs no more
+    answer = asyncio.run(Client(app, "something-long-enough").ask("GET", "/v1/jobs/job_a"))
+    health = asyncio.run(Client(app, None).ask("GET", "/v1/health"))
+    app.close()
+    assert answer is not None
+    assert health is not None
+    assert (answer[0], answer[2]["error"]["code"]) == (503, "unavailable")
+    assert health[0] == 200
+    assert "tokens_unreadable" in caplog.text
+
+
 def test_a_body_that_does_not_arrive_in_time_is_refused(parts: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app_module, "BODY_SECONDS", 0.05)
 
@@ -77,17 +110,6 @@ def test_a_body_that_does_not_arrive_in_time_is_refused(parts: Embedded, monkeyp
         answer = asyncio.run(ask(made))
     assert answer is not None
     assert (answer[0], answer[1]["connection"], answer[2]["error"]["code"]) == (408, "close", "timeout")
-
-
-def test_a_client_that_hangs_up_in_its_body_is_not_answered(parts: Embedded) -> None:
-    async def ask(made: tuple[App, str]) -> Answer | None:
-        client = Client(*made)
-        client.hung_up.set()
-        return await client.ask("POST", "/v1/jobs", b'{"callback_url": "http://127.0.0.1:9/"}', half=True)
-
-    with an_app(parts) as made:
-        assert asyncio.run(ask(made)) is None
-    assert parts.queues.visible("default", Priority.MEDIUM) == 0
 
 
 def test_health_is_answered_while_the_writer_is_busy(parts: Embedded) -> None:

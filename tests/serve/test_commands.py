@@ -127,14 +127,11 @@ def test_a_command_that_needs_aws_says_that_a_server_has_none(
 
 
 def test_without_a_server_a_command_names_both_ways_to_start_one(tmp_path: Path) -> None:
-    done = invoke(tmp_path, "get", "job_x")
-    assert (done.exit_code != 0, "`onthedot serve` or `onthedot up`" in done.stderr) == (True, True)
-
-
-def test_a_server_that_has_ended_is_named_with_the_way_to_start_it(tmp_path: Path) -> None:
-    url = f"http://127.0.0.1:{quiet_port()}"
-    (tmp_path / "local.json").write_text(json.dumps({"api_url": url, "token": "a-token-of-a-server"}))
-    for arguments in (("get", "job_x"), ("gates", "list")):
-        done = invoke(tmp_path, *arguments)
-        assert done.exit_code != 0
-        assert "`onthedot serve` or `onthedot up` starts one" in done.stderr
+    ended = {"api_url": f"http://127.0.0.1:{quiet_port()}", "token": "a-token-of-a-server"}
+    for place in (None, ended):
+        if place:
+            (tmp_path / "local.json").write_text(json.dumps(place))
+        for arguments in (("get", "job_x"), ("gates", "list")):
+            done = invoke(tmp_path, *arguments)
+            assert done.exit_code != 0
+            assert "`onthedot serve` or `onthedot up`" in done.stderr

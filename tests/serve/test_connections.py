@@ -126,6 +126,7 @@ def test_a_head_that_is_too_large_is_refused_in_the_form_of_the_api(port: int) -
         for _ in range(http_server.MOST_HEAD // 1000 + 2):
             connection.sendall(b"x: " + b"y" * 995 + b"\r\n")
         assert answered(connection) == 431
+        assert connection.recv(1) == b"", "and is closed"
 
 
 def a_head(size: int) -> bytes:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.core.choices import Priority
+from onthedot.core.clock import VirtualClock
+from onthedot.core.records import Status
 from onthedot.serve.ticks import Ticks
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import Embedded, embedded, owned_database, server_deployment
 from tests.e2e.homes import Api
 from tests.e2e.listener import Listener, listening

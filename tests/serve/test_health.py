@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.clock import VirtualClock
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.clock import VirtualClock
 from onthedot.serve.ticks import Ticks
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import Embedded, embedded, owned_database, server_deployment
 from tests.e2e.homes import Api
 from tests.served import a_server
@@ -53,10 +53,20 @@ def test_health_is_starting_ok_late_and_starting_again_after_a_restart(tmp_path:
 
 def test_the_first_tick_of_a_server_comes_at_once(tmp_path: Path) -> None:
     with a_server(tmp_path) as first:
-        Api(first.url, first.token).submit(callback_url="http://127.0.0.1:9/", delay=3_600)
+        api = Api(first.url, first.token)
+        api.submit(callback_url="http://127.0.0.1:9/", delay=3_600)
+        deadline = time.monotonic() + 60
+        while api.call("GET", "/v1/health")[1]["status"] != "ok":
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         first.kill()
         with closing(sqlite3.connect(first.data)) as connection, connection:
-            connection.execute("UPDATE shard_progress SET done = json_set(done, '$.ticked_at', 1)")
+            done = "'' || json_set(json_extract(content, '$.done'), '$.ticked_at', 1)"
+            where = "partition = 'progress#0'"
+            changed = connection.execute(
+                f"UPDATE items SET content = json_set(content, '$.done', {done}) WHERE {where}"
+            )
+            assert changed.rowcount == 1
     with a_server(tmp_path) as again:
         api = Api(again.url, None)
         answers: list[tuple[int, str]] = []

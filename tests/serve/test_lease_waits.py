@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.stopping import Stop
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.choices import Priority
+from onthedot.core.records import Status
+from onthedot.core.stopping import Stop
 from onthedot.wiring.embedded import Embedded
 from tests.serve.leases import ACME, SOON, Lease, a_job, a_worker, call
 
@@ -21,26 +22,24 @@ def test_a_lease_waits_until_a_run_arrives(parts: Embedded) -> None:
     assert lease.answer["waited_ms"] >= 100
 
 
+def test_a_lease_returns_at_once_with_a_run_and_after_its_wait_without_one(parts: Embedded) -> None:
+    job, worker = a_job(parts.engine), a_worker(parts.engine)
+    first = Lease(parts.engine, worker)
+    assert first.runs() == [job]
+    assert first.answer["waited_ms"] < SOON * 1000
+    assert call(parts.engine, "/v1/workers/register")["longest_wait_seconds"] == 20
+    second = Lease(parts.engine, worker, {"wait_seconds": 0.2})
+    assert second.runs() == []
+    assert time.monotonic() - second.began >= 0.2
+    assert second.answer["waited_ms"] == 200
+
+
 def test_a_lease_waits_until_a_run_is_due_and_never_returns_it_early(parts: Embedded) -> None:
     at = time.time() + 0.4
     job = a_job(parts.engine, at=at)
     lease = Lease(parts.engine, a_worker(parts.engine))
     assert lease.runs() == [job]
     assert at <= time.time() < at + SOON
-
-
-def test_a_lease_returns_at_once_when_a_run_is_there(parts: Embedded) -> None:
-    job = a_job(parts.engine)
-    lease = Lease(parts.engine, a_worker(parts.engine))
-    assert lease.runs() == [job]
-    assert lease.answer["waited_ms"] < SOON * 1000
-
-
-def test_a_lease_without_a_run_returns_after_its_wait(parts: Embedded) -> None:
-    lease = Lease(parts.engine, a_worker(parts.engine), {"wait_seconds": 0.2})
-    assert lease.runs() == []
-    assert time.monotonic() - lease.began >= 0.2
-    assert lease.answer["waited_ms"] == 200
 
 
 @pytest.mark.parametrize("wait", [b"-1", b"20.5", b'"5"', b"null"])
@@ -58,10 +57,6 @@ def test_a_call_that_cannot_wait_is_answered_at_once(parts: Embedded) -> None:
     began = time.monotonic()
     assert call(parts.engine, f"/v1/workers/{worker}/lease", None, wait_seconds=20)["runs"] == []
     assert time.monotonic() - began < SOON
-
-
-def test_a_worker_learns_how_long_a_lease_may_wait(parts: Embedded) -> None:
-    assert call(parts.engine, "/v1/workers/register")["longest_wait_seconds"] == 20
 
 
 def test_many_leases_wait_and_each_run_ends_one_of_them(parts: Embedded) -> None:
@@ -113,27 +108,24 @@ def test_a_run_that_only_another_worker_can_do_goes_there_while_both_wait(parts:
     assert unable.runs() == []
 
 
-@pytest.mark.parametrize("load", [{"stopping": True}, {"stopped": True}])
-def test_a_worker_that_stops_waits_no_longer_and_gets_nothing(parts: Embedded, load: dict[str, Any]) -> None:
+@pytest.mark.parametrize("load", [{"stopping": True}, {"stopped": True}, None])
+def test_a_worker_that_stops_or_hangs_up_waits_no_longer_and_gets_nothing(
+    parts: Embedded, load: dict[str, Any] | None
+) -> None:
     worker = a_worker(parts.engine)
     lease = Lease(parts.engine, worker)
     assert lease.waits()
-    call(parts.engine, f"/v1/workers/{worker}/heartbeat", **load)
+    if load is None:
+        lease.gone.ask("it has hung up")
+    else:
+        call(parts.engine, f"/v1/workers/{worker}/heartbeat", **load)
     assert lease.runs() == []
     job = a_job(parts.engine)
-    assert Lease(parts.engine, worker).runs() == [], "nor later"
-    run = parts.engine.store.get(job)
-    assert run is not None
-    assert run.status is Status.DISPATCHED
-
-
-def test_a_worker_that_has_hung_up_gets_no_run(parts: Embedded) -> None:
-    worker = a_worker(parts.engine)
-    lease = Lease(parts.engine, worker)
-    assert lease.waits()
-    lease.gone.ask("it has hung up")
-    assert lease.runs() == []
-    job = a_job(parts.engine)
+    if load is not None:
+        assert Lease(parts.engine, worker).runs() == [], "nor later"
+        run = parts.engine.store.get(job)
+        assert run is not None
+        assert run.status is Status.DISPATCHED
     assert Lease(parts.engine, a_worker(parts.engine, "heir")).runs() == [job]
 
 

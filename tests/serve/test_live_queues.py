@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.clock import SystemClock
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.core.clock import SystemClock
+from onthedot.core.ports import Deadline, Received, RunMessage
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.live_queues import LiveQueues
-from onthedot.ports import Deadline, Received, RunMessage
 
 HIGH, MEDIUM, LOW = Priority.HIGH, Priority.MEDIUM, Priority.LOW
 LONG = 60_000

@@ -57,40 +57,33 @@ def test_a_second_server_on_the_same_data_is_refused_and_the_first_one_stays(
     assert Api(shared.url, shared.token).call("GET", "/v1/tokens")[0] == 200
 
 
-def test_data_that_cannot_be_used_is_named(tmp_path: Path, refusal: Refusal) -> None:
-    blocker = tmp_path / "file"
-    blocker.write_text("this is no database" * 100)
-    assert str(blocker) in refusal(tmp_path / "home-1", "--port", "0", "--data", str(blocker / "below"))
-    assert str(blocker) in refusal(tmp_path / "home-2", "--port", "0", "--data", str(blocker))
-    assert blocker.read_text() == "this is no database" * 100
-
-
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (("--token", "short"), "--token needs at least 16 characters"),
-        (("--token", "with spaces in its text"), "--token needs at least 16 characters"),
+        (("--token", "short"), "--token"),
+        (("--token", "with spaces in its text"), "--token"),
         (("--app", "no.such.module"), "no.such.module"),
-        (("--app", "json"), "json marks no handler"),
+        (("--app", "json"), "json"),
         (("--concurrency", "0"), "--concurrency"),
         (("--port", "65536"), "--port"),
         (("--grace", "-1"), "--grace"),
         (("--host", "no.such.host.invalid"), "no.such.host.invalid"),
         (("--allow", "/no/such/file"), "--allow"),
+        (("--allow", "FILE"), "--allow"),
+        (("--data", "FILE"), "FILE"),
+        (("--data", "FILE/below"), "FILE"),
     ],
 )
 def test_a_bad_option_is_named(tmp_path: Path, refusal: Refusal, options: tuple[str, ...], named: str) -> None:
-    assert named in refusal(tmp_path, "--port", "0", *options)
-
-
-def test_an_allow_list_that_is_none_is_named(tmp_path: Path, refusal: Refusal) -> None:
-    bad = tmp_path / "allow.json"
-    bad.write_text('{"functions": 5}')
-    assert "--allow" in refusal(tmp_path, "--port", "0", "--allow", str(bad))
+    file, content = tmp_path / "file", '{"functions": 5}' * 100
+    file.write_text(content)
+    given = [option.replace("FILE", str(file)) for option in options]
+    assert named.replace("FILE", str(file)) in refusal(tmp_path / "home", "--port", "0", *given)
+    assert file.read_text() == content
 
 
 def test_a_bad_port_of_the_environment_is_named(tmp_path: Path, refusal: Refusal) -> None:
-    assert "ONTHEDOT_PORT='many'" in refusal(tmp_path, ONTHEDOT_PORT="many")
+    assert "ONTHEDOT_PORT" in refusal(tmp_path, ONTHEDOT_PORT="many")
 
 
 def test_the_description_is_for_this_user_only_and_has_the_fields_of_a_stack(shared: ServerProcess) -> None:
@@ -109,7 +102,7 @@ def test_a_server_listens_on_loopback_only(shared: ServerProcess) -> None:
     assert [address for address in listening if address.endswith(f":{int(port):04X}")] == [f"0100007F:{int(port):04X}"]
 
 
-def test_the_token_of_the_last_start_is_used_again_until_another_one_is_given(tmp_path: Path) -> None:
+def test_the_token_of_the_last_start_is_used_again_until_it_is_revoked_or_another_one_is_given(tmp_path: Path) -> None:
     given = "given-by-the-user-1234"
     with a_server(tmp_path) as first:
         assert first.stop() == 0
@@ -120,30 +113,24 @@ def test_the_token_of_the_last_start_is_used_again_until_another_one_is_given(tm
             assert third.token == given
             for token in (given, first.token):
                 assert Api(third.url, token).call("GET", "/v1/tokens")[0] == 200
+            wanted = {"tenant": "local", "role": "admin", "name": "another"}
+            another = Api(third.url, given).call("POST", "/v1/tokens", wanted)[1]
+            api = Api(third.url, another["token"])
+            revoked = {one["id"] for one in api.call("GET", "/v1/tokens")[1]["tokens"]} - {another["id"]}
+            assert [api.call("DELETE", f"/v1/tokens/{one}")[0] for one in revoked] == [200, 200]
+            third.stop()
+    with a_server(tmp_path) as fourth:
+        assert fourth.token not in (given, first.token)
+        assert Api(fourth.url, first.token).call("GET", "/v1/tokens")[0] == 401
 
 
-def test_a_revoked_token_is_not_used_again(tmp_path: Path) -> None:
-    with a_server(tmp_path) as first:
-        api = Api(first.url, first.token)
-        [only] = api.call("GET", "/v1/tokens")[1]["tokens"]
-        assert api.call("DELETE", f"/v1/tokens/{only['id']}")[0] == 200
-        first.stop()
-    with a_server(tmp_path) as second:
-        assert second.token != first.token
-        assert Api(second.url, first.token).call("GET", "/v1/tokens")[0] == 401
-
-
-def test_a_server_that_others_can_reach_calls_no_private_address(tmp_path: Path) -> None:
+def test_a_server_that_others_can_reach_calls_no_private_address_and_starts_quickly(tmp_path: Path) -> None:
+    """Other programs take time from this machine, so the server's own CPU time is measured."""
     with a_server(tmp_path, "--host", "0.0.0.0") as server:
+        ticks = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        assert sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") < 2
         api = Api(server.url, server.token, 0.02)
         job = api.submit(callback_url="http://127.0.0.1:9/", retry={"max_retries": 0})
         api.wait_for(job["job_id"], "FAILED")
         _, run = api.call("GET", f"/v1/executions/{job['job_id']}")
         assert run["attempts"][0]["error_class"] == "refused_address"
-
-
-def test_a_server_is_ready_after_less_than_two_seconds_of_work(tmp_path: Path) -> None:
-    """Other programs take time from this machine, so its own time is measured."""
-    with a_server(tmp_path) as server:
-        ticks = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    assert sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") < 2

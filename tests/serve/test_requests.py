@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from onthedot.domain.ids import job_id_of
+from onthedot.core.ids import job_id_of
 from tests.served import ServerProcess
 
 MB = 1024 * 1024
@@ -99,12 +99,6 @@ def test_a_head_request_has_no_body(shared: ServerProcess) -> None:
     assert received.endswith(b"\r\n\r\n")
 
 
-def test_text_that_is_no_http_is_refused(shared: ServerProcess) -> None:
-    with a_connection(shared) as connection:
-        connection.sendall(b"nonsense\r\n\r\n")
-        assert connection.recv(65536).startswith(b"HTTP/1.1 400")
-
-
 def test_a_body_of_ten_megabytes_is_read_and_a_larger_one_refused(shared: ServerProcess) -> None:
     assert ask(shared, "POST", "/v1/jobs", b" " * (10 * MB))[0] in (400, 413)
     with a_connection(shared) as connection:
@@ -112,16 +106,6 @@ def test_a_body_of_ten_megabytes_is_read_and_a_larger_one_refused(shared: Server
         connection.sendall(b" " * (10 * MB + 1))
         status, headers, body = answer(connection)
         assert (status, body["error"]["code"], headers["connection"]) == (413, "too_large", "close")
-
-
-def test_an_endless_head_is_refused(shared: ServerProcess) -> None:
-    with a_connection(shared) as connection:
-        connection.sendall(b"GET /v1/health HTTP/1.1\r\n")
-        with pytest.raises(ConnectionError):  # noqa: PT012 - the server may close at any line
-            for number in range(100_000):
-                connection.sendall(b"x-%d: %s\r\n" % (number, b"y" * 1000))
-            raise AssertionError("it took a head of 100 MB")
-    assert ask(shared, "GET", "/v1/health")[0] == 200
 
 
 def jobs_of(server: ServerProcess) -> set[str]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.cli.work.worker_log import JsonLines
-from onthedot.domain.runs.records import Priority
+from onthedot.cli.process import JsonLines
+from onthedot.core.choices import Priority
 from onthedot.observability import METRICS_LOG, MOST_VALUES, Metrics, write_to_log
 
 Lines = list[dict[str, Any]]

@@ -1,6 +1,6 @@
 """A running attempt is asked to stop once. Blocking code is interrupted, also when it registers after the request."""
 
-from onthedot.stopping import Stop
+from onthedot.core.stopping import Stop
 
 
 def test_the_first_reason_counts() -> None:

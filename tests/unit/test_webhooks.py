@@ -5,7 +5,7 @@ import time
 import pytest
 
 from onthedot import webhooks
-from onthedot.domain.targets.webhooks import SigningKey, signature_headers
+from onthedot.targets.webhooks import SigningKey, signature_headers
 from onthedot.webhooks import NotVerified, verify
 
 NOW = 1_772_366_400
@@ -40,9 +40,9 @@ def test_the_clock_is_asked_for_the_present() -> None:
         (BODY, {**signed(NEW), "webhook-signature": "v2,x é v1,"}, NEW.secret, NOW, "no signature fits"),
         (BODY, signed(NEW), NEW.secret, NOW + 301, "more than 300 s"),
         (BODY, signed(NEW), NEW.secret, NOW - 301, "more than 300 s"),
-        (BODY, {**signed(NEW), "webhook-timestamp": "soon"}, NEW.secret, NOW, "is no time"),
-        (BODY, {**signed(NEW), "webhook-timestamp": "²"}, NEW.secret, NOW, "is no time"),
-        (BODY, {**signed(NEW), "webhook-timestamp": "1" * 5000}, NEW.secret, NOW, "is no time"),
+        (BODY, {**signed(NEW), "webhook-timestamp": "soon"}, NEW.secret, NOW, "is not a time"),
+        (BODY, {**signed(NEW), "webhook-timestamp": "²"}, NEW.secret, NOW, "is not a time"),
+        (BODY, {**signed(NEW), "webhook-timestamp": "1" * 5000}, NEW.secret, NOW, "is not a time"),
         (BODY, {}, NEW.secret, NOW, "webhook-id is missing"),
     ],
 )

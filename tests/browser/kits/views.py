@@ -39,7 +39,7 @@ def _review_change(page: Page) -> None:
     page.get_by_role("button", name="Edit", exact=True).click()
     page.get_by_role("textbox", name="Cron").fill("0 6 * * mon-fri")
     page.get_by_role("button", name="Review").click()
-    page.get_by_text("of the coming week").first.wait_for()
+    page.get_by_role("dialog").locator(".say").first.wait_for()
 
 
 def _fill_cron(page: Page) -> None:

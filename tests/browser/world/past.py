@@ -14,16 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.clock import VirtualClock
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.access.ports import Principal
+from onthedot.access.tokens import create_token
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Received
 from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.memory import MemoryDatabase
 from onthedot.engines.sqlite.outlook import SqliteOutlook
-from onthedot.ports import Engine, Principal, Received
+from onthedot.targets.rules import AllowList
 from onthedot.testing.scheduler import VirtualScheduler
-from onthedot.use_cases.access.tokens import create_token
 from onthedot.wiring.embedded import server_deployment
 from onthedot.wiring.sqlite import SqliteEngine
 from tests.browser.world.targets import PastTargets

@@ -19,7 +19,7 @@ def _known(host: Any, *arguments: Any, **options: Any) -> Any:
 
 def _let_ticks_hang() -> None:
     from onthedot.serve import server
-    from onthedot.serve.clocks import ServerClock
+    from onthedot.serve.server import ServerClock
     from onthedot.serve.ticks import Ticks
 
     class SetAhead(ServerClock):

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Answer, Call, Engine, Performer
-from onthedot.targets.http.reply import Reply, judge
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer, Call, Performer
+from onthedot.targets.http.messages import Reply, judge
+from onthedot.targets.types import HttpTarget
 from onthedot.testing.scheduler import WorkerDied
-from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
+from onthedot.workflows.start import WorkflowStarter
 
 Behaviour = Callable[[int], "Reply | Answer | None"]
 """What a target answers at an instant. None: as a healthy one."""

@@ -10,9 +10,10 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from onthedot.domain.reports.lifecycle_events import LifecycleEvent
+from onthedot.core.ports import Deadline, Undecided
 from onthedot.engines.aws.eventbridge_bus import BYTES_PER_CALL, EventBridgeBus
-from onthedot.ports import Deadline, Undecided, Unpublishable
+from onthedot.events.lifecycle import LifecycleEvent
+from onthedot.events.ports import Unpublishable
 from tests.builders import VirtualClock
 from tests.contract.kits.ministack_kit import Clients
 

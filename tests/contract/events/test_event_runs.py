@@ -4,24 +4,23 @@ import json
 
 import pytest
 
-from onthedot.domain.runs.records import Definition, Kind, Priority, Record
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Deadline, Engine
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.attempts.start_run import Started, start_run
-from onthedot.use_cases.events.handle_event import Event, Handled, handle_event
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
-from onthedot.use_cases.jobs.payloads import load_payload
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from tests.builders import DEPLOYMENT
+from onthedot.core.choices import Priority
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Definition, Kind, Record
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.start import Started, start_run
+from onthedot.events.handle import Event, Handled, handle_event
+from onthedot.jobs.change import cancel_job, pause_job, resume_job
+from onthedot.jobs.payloads import load_payload
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.contract.kits.kit import Kit
 
 
 @pytest.fixture
 def engine(kit: Kit) -> Engine:
-    stores = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates(), kit.tokens())
-    others = (*stores, kit.progress())
-    return Engine(kit.store(), kit.queues()[0], kit.blobs(), kit.clock, DEPLOYMENT, *others)
+    return kit.engine(kit.store(), kit.queues()[0], kit.blobs())
 
 
 def a_waiting_job(engine: Engine, pattern: object, payload: object = None) -> Record:

@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.gates.names import GateId, keys_slot
-from onthedot.domain.gates.state import GateChange, GateState, Holder
-from onthedot.domain.runs.records import Kind, Priority, Status
-from onthedot.ports import Clock, GateAnswer, GateStore, RunStore, ShardStore, SlotEntry
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Clock, RunStore, SlotEntry
+from onthedot.core.records import Kind, Status
+from onthedot.gates.names import GateId, keys_slot
+from onthedot.gates.ports import GateAnswer
+from onthedot.gates.state import GateChange, GateState, Holder
+from onthedot.gates.state_store import GateStore
 from tests.builders import a_run
-from tests.contract.kits.kit import PAGE_SIZE
+from tests.contract.kits.kit import PAGE_SIZE, Kit
 
 GATE = GateId("acme", "stripe")
 SLOT = "watch#0#29539440"
@@ -152,11 +155,11 @@ def test_a_gate_cannot_be_set_aside_or_read_as_a_run(gates: GateStore, store: Ru
     assert gates.read(GATE) == GateState(**FLAG)
 
 
-def test_the_slots_of_flagged_gates_are_in_use(gates: GateStore, shards: ShardStore) -> None:
+def test_the_slots_of_flagged_gates_are_in_use(kit: Kit, gates: GateStore) -> None:
     """A shard is retired when nothing is left in its slots."""
     gates.change(GATE, GateChange(sets=FLAG))
     gates.take(GateId("acme", "free"), 0, Holder("t", "g", 1, "job_a"), room=1, newcomer=True, capacity=None)
-    assert shards.slots().items == [SLOT]
+    assert kit.due_index().slots().items == [SLOT]
 
 
 def test_a_small_page_has_gates_and_runs(gates: GateStore, store: RunStore, clock: Clock) -> None:

@@ -5,14 +5,13 @@ from typing import Any
 import pytest
 
 from localstack.write_units import counted_units
-from onthedot.domain.gates.names import GateId, keys_slot, look_slot
-from onthedot.domain.gates.state import PAGE, GateChange, Holder
-from onthedot.domain.ids import event_run_id, fresh_generation, fresh_job_id
-from onthedot.domain.runs.records import Priority
-from onthedot.engines.aws.dynamodb.gates import DynamoGateStore
-from onthedot.engines.aws.dynamodb.keys import gate_key
-from onthedot.engines.gate_states import KEPT_DAYS
-from onthedot.schema import TTL_ATTRIBUTE
+from onthedot.core.choices import Priority
+from onthedot.core.ids import event_run_id, fresh_generation, fresh_job_id
+from onthedot.core.items import EXPIRES_AT
+from onthedot.core.keys import gate_key
+from onthedot.gates.names import GateId, keys_slot, look_slot
+from onthedot.gates.state import PAGE, GateChange, Holder
+from onthedot.gates.state_store import KEPT_DAYS
 from tests.builders import NOON, VirtualClock
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 
@@ -28,13 +27,15 @@ class Table:
     def __init__(self, clients: Clients) -> None:
         self.client = clients.dynamodb
         self.clock = VirtualClock()
-        self.name = MiniStackKit(clients).gates()._table
-        self.gates = DynamoGateStore(clients.dynamodb, self.name, self.clock)
+        kit = MiniStackKit(clients)
+        kit.clock = self.clock
+        self.items, self.gates = kit.items(), kit.gates()
 
     def kept_for(self, page: int = 0) -> float:
         """The days from now for which the item is kept."""
-        item = self.client.get_item(TableName=self.name, Key=gate_key(GATE.text, page), ConsistentRead=True)["Item"]
-        return (int(item[TTL_ATTRIBUTE]["N"]) - self.clock.now() / 1000) / DAY
+        item = self.items.get(gate_key(GATE.text, page))
+        assert item is not None
+        return (item.number(EXPIRES_AT) - self.clock.now() / 1000) / DAY
 
 
 @pytest.fixture

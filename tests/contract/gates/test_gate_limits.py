@@ -2,10 +2,10 @@
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import Holder
-from onthedot.ports import GateStore
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import Holder
+from onthedot.gates.state_store import GateStore
 from tests.contract.kits.kit import Kit
 
 WHOLE = GateLimits(in_flight=3, per_second=2.5, burst=4, paused=True, put_at=1_000, put_by="ci-deploy 🎉")

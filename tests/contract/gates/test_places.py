@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.gates.names import GateId, queue_gate, tenant_gate
-from onthedot.domain.gates.state import PAGE, GateChange, GateState, Holder
-from onthedot.domain.ids import event_run_id, stamped_run_id
-from onthedot.ports import GateAnswer, GateStore
+from onthedot.core.ids import event_run_id, stamped_run_id
+from onthedot.gates.names import GateId, queue_gate, tenant_gate
+from onthedot.gates.ports import GateAnswer
+from onthedot.gates.state import PAGE, GateChange, GateState, Holder
+from onthedot.gates.state_store import GateStore
 from tests.contract.kits.kit import Kit
 
 GATE = GateId("acme", "stripe")

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 import pytest
 
 from localstack.write_units import counted_units
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import Holder
-from onthedot.domain.ids import fresh_generation, fresh_job_id
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Answer
-from onthedot.use_cases.gates.give_back_places import give_back
+from onthedot.core.ids import fresh_generation, fresh_job_id
+from onthedot.core.ports import Answer
+from onthedot.core.records import Record, Status
+from onthedot.gates.give_back import give_back
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import Holder
 from tests.contract.runs.test_budget import Life
 from tests.contract.runs.test_budget import life as life  # noqa: PLC0414 - a fixture
 

@@ -5,14 +5,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from onthedot.domain.runs.records import Definition
-from onthedot.domain.targets.allow_list import AllowedCall, AllowList
-from onthedot.domain.targets.types import AwsTarget, LambdaTarget, Target
-from onthedot.ports import Answer, Call
-from onthedot.stopping import Stop
-from onthedot.targets.aws.api_caller import AwsCaller
+from onthedot.core.ports import Answer, Call
+from onthedot.core.records import Definition
+from onthedot.core.stopping import Stop
+from onthedot.targets.aws.callers import AwsCaller, LambdaInvoker
 from onthedot.targets.aws.clients import make_client
-from onthedot.targets.aws.lambda_invoker import LambdaInvoker
+from onthedot.targets.rules import AllowedCall, AllowList
+from onthedot.targets.types import AwsTarget, LambdaTarget, Target
 from tests.unit.targets.http.peer import a_peer, sending
 
 FIRE_TIME = 1_767_225_600_123

@@ -1,10 +1,15 @@
 """A run in which every field has a value."""
 
-from onthedot.domain.runs.progress import ProgressReport
-from onthedot.domain.runs.records import Attempt, Definition, Priority, Record, RetryPolicy
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, Gap, Overlap, Schedule
-from onthedot.domain.targets.types import (
+from typing import Any
+
+from onthedot.core.choices import Priority, Requirements, RetryPolicy
+from onthedot.core.ports import Clock
+from onthedot.core.progress import ProgressReport
+from onthedot.core.records import Attempt, Definition, Record
+from onthedot.jobs.spec import Stored, stored_in
+from onthedot.schedules.choices import DstPolicy, Gap, Misfire, MisfirePolicy, Overlap, OverlapPolicy
+from onthedot.schedules.schedule import CronSchedule, Recurrence, Schedule
+from onthedot.targets.types import (
     AwsTarget,
     CanaryTarget,
     GrpcTarget,
@@ -15,9 +20,8 @@ from onthedot.domain.targets.types import (
     Target,
     WorkflowTarget,
 )
-from onthedot.domain.workers.pools import Requirements
-from onthedot.ports import Clock
 from tests.builders import a_run
+from tests.examples import good, in_code
 
 RECURRENCE = Recurrence(
     Schedule(
@@ -48,18 +52,25 @@ TARGETS: tuple[Target, ...] = (
 """Every kind of target, with and without what it may leave out."""
 
 
+def from_the_table(stored: Stored) -> dict[str, Any]:
+    """Values of the fields of jobs that are stored there, so that a new one needs no line here."""
+    return {field.name: field.changed(in_code(field, good(field)[0]), field.default) for field in stored_in(stored)}
+
+
 def a_run_with_every_field(clock: Clock) -> Record:
+    own: dict[str, Any] = {
+        "retry": RetryPolicy(7, 0.5, 3.0, 60.0, jitter=False),
+        "name": "every field",
+        "description": "what it is for: grüße 🎉\nsecond line",
+        "requirements": Requirements(("gpu", "ffmpeg"), cpu=1.5, memory_mb=2048),
+    }
     definition = Definition(
         target=TARGETS[0],
         payload={"text": "grüße 🎉", "list": [1, None, 2.5, {"deep": True}]},
         payload_ref="payloads/abc",
-        retry=RetryPolicy(7, 0.5, 3.0, 60.0, jitter=False),
-        timeout_seconds=7,
-        name="every field",
-        description="what it is for: grüße 🎉\nsecond line",
-        tags={"team": "ops"},
-        requirements=Requirements(("gpu", "ffmpeg"), cpu=1.5, memory_mb=2048),
+        **{**from_the_table(Stored.DEFINITION), **own},
     )
+    of_jobs = {**from_the_table(Stored.RECORD), "gates": ("customer:ключ/#:1", "stripe")}
     return (
         a_run(clock)
         .due_in(3600)
@@ -104,13 +115,12 @@ def a_run_with_every_field(clock: Clock) -> Record:
             aside_from="fire#0#29000000",
             aside_since=7,
             aside_why="it was odd",
-            gates=("customer:ключ/#:1", "stripe"),
+            **of_jobs,
             held=("0#@tenant", "12#stripe"),
             woken="customer:ключ/#:1",
             waited_at="customer:ключ/#:1",
             waited_since=clock.now() - 9,
             waited_why="1 of 1 place was in use, the longest by job_ключ",
-            start_within_seconds=60,
             start_by=clock.now() + 60_000,
             lease_until=clock.now() + 30_000,
             worker="worker-1",

@@ -1,36 +1,44 @@
 """What an engine gives to the contract suite: its ports, the receiving side of its queues, and time."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.runs.records import Priority, Record
-from onthedot.engines.freezing import StoredStage
-from onthedot.ports import (
+from onthedot.access.signing_store import SigningStore
+from onthedot.access.tenant_data import TenantData
+from onthedot.access.token_store import TokenStore
+from onthedot.core.choices import Priority
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.items import Change, Items
+from onthedot.core.keys import gate_key, gate_limits_key, limits_key, progress_key, stage_key
+from onthedot.core.ports import (
+    Blobs,
     Clock,
-    GateStore,
-    LimitsStore,
+    DueIndex,
     ListedBlobs,
-    PatternStore,
-    ProgressStore,
     Received,
     RunMessage,
     RunQueues,
     RunStore,
-    ShardStore,
-    SigningStore,
-    StatisticsStore,
-    StoredEntries,
-    TenantData,
     Tick,
     TickQueue,
-    TickTimes,
-    TokenStore,
-    WorkerRegistry,
 )
-from onthedot.schema import DEFAULT_POOL
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.records import Record
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.shard_store import ShardStore
+from onthedot.core.slots import Deployment
+from onthedot.events.pattern_store import PatternStore
+from onthedot.gates.limit_store import LimitsStore
+from onthedot.gates.names import GateId
+from onthedot.gates.state_store import GateStore
+from onthedot.statistics.store import StatisticsStore
+from onthedot.transfer.stage_store import StageStore
+from onthedot.transfer.stored_entries import StoredEntries
+from onthedot.workers.registry import WorkerRegistry
+from tests.builders import DEPLOYMENT
 
 PAGE_SIZE: Final = 10
 VISIBILITY_SECONDS: Final = 2
@@ -89,74 +97,110 @@ class TickInbox(Protocol):
     def delete(self, received: TickWithReceipt) -> None: ...
 
 
-class Progress(ProgressStore, TickTimes, Protocol):
-    """The progress of the passes, with the times of the ticks."""
+class Kit(ABC):
+    """One engine, fresh for each test. The stores that are written on items are the same for all."""
 
+    clock: Clock
 
-class Kit(Protocol):
-    """One engine, fresh for each test."""
-
-    @property
-    def clock(self) -> Clock: ...
-
+    @abstractmethod
     def let_pass(self, seconds: float) -> None:
         """Time goes by: in a moment on a virtual clock, really on a real one."""
-        ...
 
+    @abstractmethod
     def store(self) -> RunStore: ...
 
+    @abstractmethod
+    def due_index(self) -> DueIndex: ...
+
+    @abstractmethod
+    def items(self) -> Items: ...
+
+    @abstractmethod
+    def blobs(self) -> ListedBlobs: ...
+
+    @abstractmethod
+    def queues(self) -> tuple[RunQueues, Inbox]: ...
+
+    @abstractmethod
+    def ticks(self) -> tuple[TickQueue, TickInbox]: ...
+
+    @abstractmethod
+    def count(self, old: Record | None, new: Record | None) -> None:
+        """Let the consumer of the stream count a change. An engine that counts in its own commits does nothing."""
+
+    @abstractmethod
     def damage(self, run_id: str, fields: Mapping[str, str | int | None]) -> None:
         """Write values into a stored record past the store, as another version or a fault would. None removes one."""
-        ...
 
-    def progress(self) -> "Progress": ...
+    def progress(self) -> ProgressStore:
+        return ProgressStore(self.items())
 
-    def write_progress(self, shard: int, text: str) -> None:
+    def write_progress(self, shard: int, text: str | int) -> None:
         """Write the progress of a shard past the store, as another version or a fault would."""
-        ...
+        self.items().update(progress_key(shard), Change(sets={"done": text}))
 
-    def shards(self) -> ShardStore: ...
+    def shards(self) -> ShardStore:
+        return ShardStore(self.items())
 
-    def limits(self) -> LimitsStore: ...
+    def limits(self) -> LimitsStore:
+        return LimitsStore(self.items(), self.clock)
 
-    def gates(self) -> GateStore: ...
+    def gates(self) -> GateStore:
+        return GateStore(self.items(), self.clock)
 
     def write_limits(self, tenant: str, name: str | None, text: str) -> None:
         """Write the limits of a tenant's gate, or of the tenant, past the store, as a fault would."""
-        ...
+        key = limits_key(tenant) if name is None else gate_limits_key(tenant, name)
+        self.items().put(key, {"limits": text})
 
     def write_holder(self, gate: GateId, page: int, text: str) -> None:
         """Add the text of a holder past the store, as a fault would. The page exists."""
-        ...
+        self.items().update(gate_key(gate.text, page), Change(adds={"h": frozenset({text})}))
 
-    def tokens(self) -> TokenStore: ...
+    def tokens(self) -> TokenStore:
+        return TokenStore(self.items(), self.clock)
 
-    def tenant_data(self) -> TenantData:
-        """With the bucket of `blobs`, which must have been called."""
-        ...
+    def tenant_data(self, blobs: ListedBlobs) -> TenantData:
+        return TenantData(self.items(), blobs, PAGE_SIZE)
 
-    def stage(self) -> StoredStage: ...
+    def stage(self) -> StageStore:
+        return StageStore(self.items(), self.clock, known_ms=1_000, settle_ms=0)
 
     def write_stage(self, text: str) -> None:
         """Write the state of the stage past the store, as another version or a fault would."""
-        ...
+        self.items().put(stage_key(), {"stage_state": text})
 
-    def stored_entries(self) -> StoredEntries: ...
+    def stored_entries(self) -> StoredEntries:
+        return StoredEntries(self.items())
 
-    def blobs(self) -> ListedBlobs: ...
+    def registry(self) -> WorkerRegistry:
+        return WorkerRegistry(self.items())
 
-    def queues(self) -> tuple[RunQueues, Inbox]: ...
+    def signing(self) -> SigningStore:
+        return SigningStore(self.items(), self.clock)
 
-    def registry(self) -> WorkerRegistry: ...
+    def patterns(self) -> PatternStore:
+        return PatternStore(self.items(), PAGE_SIZE)
 
-    def signing(self) -> SigningStore: ...
+    def statistics(self) -> StatisticsStore:
+        return StatisticsStore(self.items())
 
-    def patterns(self) -> PatternStore: ...
-
-    def statistics(self) -> StatisticsStore: ...
-
-    def count(self, old: Record | None, new: Record | None) -> None:
-        """Let the consumer of the stream count a change. An engine that counts in its own commits does nothing."""
-        ...
-
-    def ticks(self) -> tuple[TickQueue, TickInbox]: ...
+    def engine(self, store: RunStore, queues: RunQueues, blobs: Blobs, deployment: Deployment = DEPLOYMENT) -> Engine:
+        """Return an engine of these and of the kit's other stores, without caches."""
+        return Engine(
+            store=store,
+            queues=queues,
+            blobs=blobs,
+            clock=self.clock,
+            deployment=deployment,
+            limits=self.limits(),
+            registry=self.registry(),
+            signing=self.signing(),
+            patterns=self.patterns(),
+            shards=self.shards(),
+            gates=self.gates(),
+            tokens=self.tokens(),
+            tick_times=self.progress(),
+            stage=self.stage(),
+            statistics=self.statistics(),
+        )

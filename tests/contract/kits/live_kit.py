@@ -6,11 +6,11 @@ One such store owns the database.
 from collections.abc import Mapping
 from typing import NoReturn
 
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.core.ports import RunQueues
 from onthedot.engines.live_records import LiveRecords
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.live_queues import LiveQueues
-from onthedot.ports import RunQueues
 from tests.builders import VirtualClock
 from tests.contract.kits.kit import MAX_RECEIVES, Inbox
 from tests.contract.kits.sqlite_kit import SqliteKit

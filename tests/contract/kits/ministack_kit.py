@@ -8,31 +8,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from localstack.table import table_arguments
-from onthedot import schema
-from onthedot.clock import SystemClock
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Priority, Record
-from onthedot.engines.aws.dynamodb.gates import DynamoGateStore
-from onthedot.engines.aws.dynamodb.keys import gate_key, gate_limits_key, limits_key, progress_key, run_key, stage_key
-from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
+from onthedot.core import schema
+from onthedot.core.choices import Priority
+from onthedot.core.clock import SystemClock
+from onthedot.core.ports import Clock, Deadline
+from onthedot.core.records import Record
+from onthedot.core.slots import queue_key
+from onthedot.engines.aws.dynamodb.items import DynamoItems
+from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.moves import to_attribute
-from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
-from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
-from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
-from onthedot.engines.aws.dynamodb.stage import DynamoStage
-from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsStore, DynamoStatisticsWriter
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
-from onthedot.engines.aws.dynamodb.stored_entries import DynamoStoredEntries
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.aws.s3_blobs import S3Blobs
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue, read_tick
-from onthedot.engines.aws.tenant_data import AwsTenantData
-from onthedot.ports import Deadline, RecordChange
-from onthedot.use_cases.statistics.count_changes import count_changes
-from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, Inbox, TickWithReceipt
+from onthedot.events.ports import RecordChange
+from onthedot.statistics.count import count_changes
+from onthedot.statistics.store import StatisticsWriter
+from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, Inbox, Kit, TickWithReceipt
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
@@ -51,11 +43,12 @@ class Clients:
     cloudwatch: "CloudWatchClient"
 
 
-class MiniStackKit:
+class MiniStackKit(Kit):
+    clock: Clock = SystemClock()
+
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
         self._name = f"contract-{secrets.token_hex(4)}"
-        self.clock = SystemClock()
         self._changes = 0
         clients.dynamodb.create_table(**table_arguments(self._name))
 
@@ -66,18 +59,11 @@ class MiniStackKit:
     def store(self) -> DynamoRunStore:
         return DynamoRunStore(self._clients.dynamodb, self._name, self.clock, PAGE_SIZE)
 
-    def progress(self) -> DynamoProgressStore:
-        return DynamoProgressStore(self._clients.dynamodb, self._name)
+    def due_index(self) -> DynamoRunStore:
+        return self.store()
 
-    def write_progress(self, shard: int, text: str) -> None:
-        updates: Any = {"done": {"Action": "PUT", "Value": to_attribute(text)}}
-        self._clients.dynamodb.update_item(TableName=self._name, Key=progress_key(shard), AttributeUpdates=updates)
-
-    def shards(self) -> DynamoShardStore:
-        return DynamoShardStore(self._clients.dynamodb, self._name, PAGE_SIZE)
-
-    def limits(self) -> DynamoLimitsStore:
-        return DynamoLimitsStore(self._clients.dynamodb, self._name)
+    def items(self) -> DynamoItems:
+        return DynamoItems(self._clients.dynamodb, self._name, self.clock)
 
     def damage(self, run_id: str, fields: Mapping[str, str | int | None]) -> None:
         updates: Any = {
@@ -85,35 +71,6 @@ class MiniStackKit:
             for name, value in fields.items()
         }
         self._clients.dynamodb.update_item(TableName=self._name, Key=run_key(run_id), AttributeUpdates=updates)
-
-    def gates(self) -> DynamoGateStore:
-        return DynamoGateStore(self._clients.dynamodb, self._name, self.clock)
-
-    def write_limits(self, tenant: str, name: str | None, text: str) -> None:
-        key = limits_key(f"tenant#{tenant}") if name is None else gate_limits_key(tenant, name)
-        self._clients.dynamodb.put_item(TableName=self._name, Item={**key, "limits": {"S": text}})
-
-    def write_holder(self, gate: GateId, page: int, text: str) -> None:
-        updates: Any = {"h": {"Action": "ADD", "Value": {"SS": [text]}}}
-        self._clients.dynamodb.update_item(
-            TableName=self._name, Key=gate_key(gate.text, page), AttributeUpdates=updates
-        )
-
-    def tokens(self) -> DynamoTokenStore:
-        return DynamoTokenStore(self._clients.dynamodb, self._name, self.clock)
-
-    def tenant_data(self) -> AwsTenantData:
-        clients = self._clients
-        return AwsTenantData(clients.dynamodb, clients.s3, self._name, self._name, clock=self.clock, page=PAGE_SIZE)
-
-    def stage(self) -> DynamoStage:
-        return DynamoStage(self._clients.dynamodb, self._name)
-
-    def write_stage(self, text: str) -> None:
-        self._clients.dynamodb.put_item(TableName=self._name, Item={**stage_key(), "stage_state": {"S": text}})
-
-    def stored_entries(self) -> DynamoStoredEntries:
-        return DynamoStoredEntries(self._clients.dynamodb, self._name)
 
     def blobs(self) -> S3Blobs:
         self._clients.s3.create_bucket(Bucket=self._name)
@@ -125,20 +82,8 @@ class MiniStackKit:
         queues = SqsRunQueues(self._clients.sqs, lambda: self._clients.cloudwatch, urls, self.clock)
         return queues, Inbox(queues, SqsBackDoor(self._clients.sqs, urls))
 
-    def registry(self) -> DynamoWorkerRegistry:
-        return DynamoWorkerRegistry(self._clients.dynamodb, self._name, self.clock)
-
-    def signing(self) -> DynamoSigningStore:
-        return DynamoSigningStore(self._clients.dynamodb, self._name)
-
-    def patterns(self) -> DynamoPatternStore:
-        return DynamoPatternStore(self._clients.dynamodb, self._name, self.clock, PAGE_SIZE)
-
-    def statistics(self) -> DynamoStatisticsStore:
-        return DynamoStatisticsStore(self._clients.dynamodb, self._name)
-
-    def counter(self) -> DynamoStatisticsWriter:
-        return DynamoStatisticsWriter(self._clients.dynamodb, self._name)
+    def counter(self) -> StatisticsWriter:
+        return StatisticsWriter(self.items())
 
     def count(self, old: Record | None, new: Record | None) -> None:
         self._changes += 1

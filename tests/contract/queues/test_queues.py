@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs.records import Priority
-from onthedot.ports import Clock, Deadline, Received, RunQueues
-from onthedot.schema import DEFAULT_POOL
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Clock, Deadline, Received, RunQueues
+from onthedot.core.schema import DEFAULT_POOL
 from tests.contract.kits.kit import BUSY_MS, MAX_RECEIVES, VISIBILITY_SECONDS, Inbox, a_message, busy_ms
 
 LetPass = Callable[[float], None]

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import Unreachable
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unreachable
+from onthedot.core.ports import Deadline, Received
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
-from onthedot.ports import Deadline, Received
 from tests.contract.kits.kit import a_message
 from tests.contract.kits.ministack_kit import Clients
 

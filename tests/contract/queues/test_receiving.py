@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Clock, Deadline, Received, RunQueues
+from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.core.slots import queue_key
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
-from onthedot.ports import Clock, Deadline, Received, RunQueues
-from onthedot.schema import DEFAULT_POOL, PRIORITIES
 from tests.contract.kits.kit import MAX_RECEIVES, VISIBILITY_SECONDS, Inbox, a_message, busy_ms
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from onthedot.ports import Clock, Tick, TickQueue
+from onthedot.core.ports import Clock, Tick, TickQueue
 from tests.contract.kits.kit import VISIBILITY_SECONDS, TickInbox
 
 Ticks = tuple[TickQueue, TickInbox]

@@ -7,10 +7,10 @@ from threading import Barrier
 
 import pytest
 
-from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.records import Definition, Record, Status
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Clock, Deadline, Moved, Refused, RunStore
+from onthedot.core.moves import Expect, Move
+from onthedot.core.ports import Clock, Deadline, Moved, Refused, RunStore
+from onthedot.core.records import Definition, Record, Status
+from onthedot.targets.types import HttpTarget
 from tests.builders import a_run, the_claim_of
 
 

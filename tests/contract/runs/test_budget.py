@@ -8,27 +8,28 @@ from typing import Any
 import pytest
 
 from localstack.write_units import computed_units, counted_units
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.progress import MAX_TEXT, ProgressReport
-from onthedot.domain.runs.records import Definition, Priority, Record, Status
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.schedules.schedule import EverySchedule, Schedule
-from onthedot.domain.targets.types import HttpTarget
+from onthedot.access.signing_keys import keys_of
+from onthedot.core import lifecycle
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.choices import Priority
+from onthedot.core.engine import Engine
+from onthedot.core.lifecycle import Failure
+from onthedot.core.moves import Move, applied
+from onthedot.core.ports import Answer, Call, Deadline, Moved, Received, Refused, Tick, Undecided
+from onthedot.core.progress import MAX_TEXT, ProgressReport
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.send import message_for
+from onthedot.core.start import Done
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.aws.dynamodb.keys import run_key
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.s3_blobs import NoBlobs
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
-from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Received, Refused, Tick, Undecided
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.access.signing_keys import keys_of
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Done
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.schedules.schedule import EverySchedule, Recurrence, Schedule
+from onthedot.targets.types import HttpTarget
 from tests.builders import DEPLOYMENT, VirtualClock, a_run
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 from tests.scenarios.kits.simulation import NoLeases
@@ -80,7 +81,7 @@ class Life:
     clock: VirtualClock
     store: CountingStore
     engine: Engine
-    progress: DynamoProgressStore
+    progress: ProgressStore
 
     def submit(self, delay_s: int, *gates: str) -> Record:
         target = HttpTarget("https://api.example.com/v1/orders/123/remind")
@@ -90,7 +91,7 @@ class Life:
             priority=Priority.MEDIUM,
             pool=DEFAULT_POOL,
             delay_ms=delay_s * 1000,
-            gates=gates,
+            record={"gates": gates},
         )
         with counted_units(self.clients.dynamodb) as units:
             run = submit_job(self.engine, "acme", request)
@@ -127,11 +128,10 @@ def life(clients: Clients) -> Life:
     store = CountingStore(clients, kit.store()._table, clock)
     queues, _ = kit.queues()
     virtual_queues = SqsRunQueues(clients.sqs, None, queues._queue_urls, clock)
-    stores = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates(), kit.tokens())
-    others = (*stores, kit.progress())
-    engine = Engine(store, virtual_queues, NoBlobs(), clock, DEPLOYMENT, *others)
+    kit.clock = clock
+    engine = kit.engine(store, virtual_queues, NoBlobs())
     keys_of(engine, "acme")  # made once for each tenant, not for each run
-    return Life(clients, clock, store, engine, DynamoProgressStore(clients.dynamodb, store.table))
+    return Life(clients, clock, store, engine, kit.progress())
 
 
 def test_a_one_off_far_ahead_costs_nine_units(life: Life) -> None:
@@ -185,7 +185,7 @@ def test_the_computed_units_are_those_that_update_item_reports(life: Life) -> No
     direct = a_run(life.clock).due_in(0).having(listed_under="acme#1").stored_in(life.store)
     now = life.clock.now()
     start = lifecycle.start(direct.run_id, direct.generation, now=now, worker="w", attempt_token="t")
-    running = lifecycle.applied(direct, start)
+    running = applied(direct, start)
     moves = [
         lifecycle.claim(
             pending.run_id, pending.slot or "", pending.generation, pending.fire_at, now=now, claim_token="t"

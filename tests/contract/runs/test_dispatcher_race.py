@@ -3,11 +3,12 @@
 import threading
 from collections import Counter
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.ports import Deadline, Engine, Tick
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Deadline, Tick
+from onthedot.core.records import Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import Deployment
+from onthedot.core.tick import dispatch_due
 from tests.builders import a_run
 from tests.contract.kits.kit import Kit
 
@@ -17,9 +18,7 @@ DEPLOYMENT = Deployment(shards=1, lookahead=3, history_days=30)
 def test_two_dispatchers_race_for_one_slot_of_200_runs_and_each_run_is_sent_once(kit: Kit) -> None:
     store, progress = kit.store(), kit.progress()
     queues, inbox = kit.queues()
-    stores = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates(), kit.tokens())
-    others = (*stores, kit.progress())
-    engine = Engine(store, queues, kit.blobs(), kit.clock, DEPLOYMENT, *others)
+    engine = kit.engine(store, queues, kit.blobs(), DEPLOYMENT)
     runs = [a_run(kit.clock, DEPLOYMENT).due_in(0.5).pending().stored_in(store) for _ in range(200)]
     together = threading.Barrier(2)
     totals: list[Counter[str]] = []

@@ -2,11 +2,12 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from onthedot.domain.runs import dependencies, lifecycle
-from onthedot.domain.runs.dead_letters import failed_under
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Clock, Moved, Refused, RunStore
+from onthedot.core import lifecycle
+from onthedot.core.choices import OnParentFailure
+from onthedot.core.ports import Clock, Moved, Refused, RunStore
+from onthedot.core.records import Record, Status
+from onthedot.jobs.failed import failed_under
+from onthedot.workflows import dependencies
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 
 PARENTS = [f"job_parent{n}" for n in range(12)]

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Clock, Moved, Refused, RunStore
+from onthedot.core import lifecycle
+from onthedot.core.lifecycle import Failure
+from onthedot.core.moves import Move
+from onthedot.core.ports import Clock, Moved, Refused, RunStore
+from onthedot.core.records import Record, Status
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 
 OOPS = Failure("HTTP 500")

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.records import FIELDS, Status
-from onthedot.ports import Clock, Moved, Refused, RunStore
+from onthedot.core import lifecycle
+from onthedot.core.moves import Expect, Move
+from onthedot.core.ports import Clock, Moved, Refused, RunStore
+from onthedot.core.records import FIELDS, Status
 from tests.builders import DEPLOYMENT, a_run, the_claim_of, the_start_of
 from tests.contract.kits.full_run import a_run_with_every_field
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.progress import MAX_TEXT, ProgressReport
-from onthedot.domain.runs.records import Record
-from onthedot.ports import Clock, Moved, Refused, RunStore
+from onthedot.core import lifecycle
+from onthedot.core.lifecycle import Failure
+from onthedot.core.ports import Clock, Moved, Refused, RunStore
+from onthedot.core.progress import MAX_TEXT, ProgressReport
+from onthedot.core.records import Record
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 
 HALF = ProgressReport(0.5, "½ of it 🎉")

@@ -12,27 +12,23 @@ from typing import Any
 import pytest
 
 from localstack.table import table_arguments
-from onthedot import schema
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.workers.pools import DEFAULT_POOLS
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
+from onthedot.access.ports import Principal
+from onthedot.access.tokens import authenticate
+from onthedot.core.clock import VirtualClock
+from onthedot.core.ports import Deadline, RunMessage, Tick
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import PRIORITIES
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.aws.sqs.queues import read_message
-from onthedot.engines.aws.sqs.ticks import SqsTickQueue, read_tick
+from onthedot.engines.aws.sqs.ticks import read_tick
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Deadline, Principal, RunMessage, Tick
-from onthedot.schema import PRIORITIES
-from onthedot.use_cases.access.tokens import authenticate
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.wiring.aws_engine import aws_engine
 from onthedot.wiring.sqlite import SqliteEngine
+from onthedot.workers.pools import DEFAULT_POOLS
 from tests.contract.kits.ministack_kit import Clients
-from tests.recorded.record import DEPLOYMENT, HERE, Stage, answers
+from tests.recorded.record import DEPLOYMENT, HERE, Stage, answers, aws_stage
 
-RECORDINGS = sorted(HERE.glob("*.json"))
+RECORDINGS = sorted(HERE.glob("format-*.json"))
 LIVE = ("far", "near", "large", "running", "at_a_gate", "pulled", "waits_for_a_worker", "child")
 """The recorded jobs that have not ended, and succeed."""
 
@@ -108,19 +104,9 @@ def _on_aws(recorded: dict[str, Any], clock: VirtualClock, database: Database, c
     clients.dynamodb.create_table(**table_arguments(table))
     for item in recorded["items"]:
         clients.dynamodb.put_item(TableName=table, Item=item)
-    blobs = SqliteBlobs(database)
     for key, content in recorded["blobs"].items():
-        blobs.put(key, content.encode())
-    keys = [queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES]
-    urls = {key: clients.sqs.create_queue(QueueName=f"{table}-{key}")["QueueUrl"] for key in keys}
-    tick_url = clients.sqs.create_queue(QueueName=f"{table}-tick")["QueueUrl"]
-    engine = aws_engine(clients.dynamodb, clients.sqs, table, urls, clock=clock, deployment=DEPLOYMENT, blobs=blobs)
-    stage = Stage(
-        engine,
-        DynamoProgressStore(clients.dynamodb, table),
-        DynamoTokenStore(clients.dynamodb, table, clock),
-        SqsTickQueue(clients.sqs, tick_url, clock),
-    )
+        SqliteBlobs(database).put(key, content.encode())
+    stage = aws_stage(clients.dynamodb, clients.sqs, table, clock, database)
     return Replay(
         recorded,
         clock,

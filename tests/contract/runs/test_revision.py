@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
-from onthedot.domain.runs import dependencies, lifecycle
-from onthedot.domain.runs.changes import pause
-from onthedot.domain.runs.records import Record
-from onthedot.ports import Clock, Deadline, Moved, Refused, RunStore
+from onthedot.core import lifecycle
+from onthedot.core.moves import applied
+from onthedot.core.ports import Clock, Deadline, Moved, Refused, RunStore
+from onthedot.core.records import Record
+from onthedot.jobs.changes import pause
+from onthedot.workflows import dependencies
 from tests.builders import a_run, the_claim_of, the_start_of
 
 
@@ -59,4 +61,4 @@ def test_the_record_that_a_mover_expects_is_the_one_that_stands_there(store: Run
     run = a_run(clock).due_in(600).pending().having(version=1).stored_in(store)
     move = pause(run, clock.now())
     assert move is not None
-    assert store.move(move) == Moved(lifecycle.applied(run, move))
+    assert store.move(move) == Moved(applied(run, move))

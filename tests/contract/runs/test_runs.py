@@ -4,10 +4,10 @@ from dataclasses import fields
 
 import pytest
 
-from onthedot.domain.runs.records import FIELDS, Definition
-from onthedot.domain.targets.types import TYPES, Target, type_of
-from onthedot.domain.workers.pools import Requirements
-from onthedot.ports import Clock, RunStore
+from onthedot.core.choices import Requirements
+from onthedot.core.ports import Clock, RunStore
+from onthedot.core.records import FIELDS, Definition
+from onthedot.targets.types import TYPES, Target, type_of
 from tests.builders import a_run
 from tests.contract.kits.full_run import TARGETS, a_run_with_every_field
 

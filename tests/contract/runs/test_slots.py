@@ -1,8 +1,9 @@
 """Slots: the entries of a slot, their order, and entries that left it."""
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.ports import Clock, Moved, RunStore, SlotEntry
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Clock, Moved, RunStore, SlotEntry
+from onthedot.core.records import Status
 from tests.builders import DEPLOYMENT, a_run, the_claim_of
 from tests.contract.kits.kit import PAGE_SIZE
 

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.ports import Clock, Deadline, Moved, Refused, RunStore
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.ports import Clock, Deadline, Moved, Refused, RunStore
+from onthedot.core.records import Kind, Record, Status
 from tests.builders import a_run
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import UnreadableRecord
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import aside_slot, slot_shard
-from onthedot.ports import Deadline, Moved, Refused
-from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of
+from onthedot.core import lifecycle
+from onthedot.core.errors import UnreadableRecord
+from onthedot.core.lifecycle import Failure
+from onthedot.core.ports import Deadline, Moved, Refused
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.set_aside import UNHANDLED, fault_of
+from onthedot.core.slots import aside_slot, slot_shard
 from tests.builders import DEPLOYMENT, a_run, the_claim_of, the_start_of
 from tests.contract.kits.kit import Kit
 

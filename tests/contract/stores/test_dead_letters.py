@@ -2,12 +2,12 @@
 
 import pytest
 
-from onthedot.domain.ids import fresh_job_id
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.dead_letters import ALWAYS, PARTITIONS, Window, failed_under
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import Record
-from onthedot.ports import Clock, Moved, RunStore
+from onthedot.core import lifecycle
+from onthedot.core.ids import fresh_job_id
+from onthedot.core.lifecycle import Failure
+from onthedot.core.ports import Clock, Moved, RunStore
+from onthedot.core.records import Record
+from onthedot.jobs.failed import ALWAYS, PARTITIONS, Window, failed_under
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 
 

@@ -5,22 +5,22 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.reports.failure_filter import FailureFilter
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.dead_letters import Window
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import Definition, Kind, Record
-from onthedot.domain.targets.types import PythonTarget
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
-from onthedot.ports import Engine, Moved, Page, WorkerRegistry
-from onthedot.use_cases.jobs.redrive import redrive_matching
-from onthedot.use_cases.runs.count_causes import count_causes
-from onthedot.use_cases.runs.failed_runs import dead_letters
-from onthedot.use_cases.runs.run_filter import RunFilter
-from onthedot.use_cases.runs.running_runs import running_runs
-from onthedot.use_cases.runs.shown_runs import shown_runs
-from onthedot.use_cases.runs.worker_runs import worker_runs
+from onthedot.core import lifecycle
+from onthedot.core.engine import Engine
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.lifecycle import Failure
+from onthedot.core.ports import Moved, Page
+from onthedot.core.records import Definition, Kind, Record
+from onthedot.jobs.causes import FailureFilter
+from onthedot.jobs.dead_letters import count_causes, dead_letters
+from onthedot.jobs.failed import Window
+from onthedot.jobs.find_runs import running_runs, worker_runs
+from onthedot.jobs.redrive import redrive_matching
+from onthedot.jobs.run_pages import RunFilter
+from onthedot.jobs.shown_runs import shown_runs
+from onthedot.targets.types import PythonTarget
+from onthedot.workers.records import Load, Resources, WorkerRecord
+from onthedot.workers.registry import WorkerRegistry
 from tests.builders import DEPLOYMENT, a_run, a_world, the_start_of
 from tests.contract.kits.kit import Kit
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.listing import FactFilter, listed_under
-from onthedot.domain.runs.records import Definition, Kind, Priority, Record
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Engine
-from onthedot.use_cases.jobs.list_jobs import JobQuery, list_jobs
+from onthedot.core.choices import Priority
+from onthedot.core.engine import Engine
+from onthedot.core.records import Definition, Kind, Record
+from onthedot.jobs.list_jobs import JobQuery, list_jobs
+from onthedot.jobs.listing import FactFilter, listed_under
+from onthedot.targets.types import HttpTarget
 from tests.builders import a_run, a_world
 from tests.contract.kits.kit import Kit
 

@@ -3,7 +3,7 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-from onthedot.domain.gates.limits import Limits, TenantLimits
+from onthedot.gates.limits import Limits, TenantLimits
 from tests.contract.kits.kit import Kit
 
 

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs import changes, lifecycle
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.listing import FactFilter, JobFacts, facts_of, listing_partitions
-from onthedot.domain.runs.records import Definition, Kind, Priority, Record
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Clock, ListEntry, Moved, RunStore
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Clock, ListEntry, Moved, RunStore
+from onthedot.core.records import Definition, Kind, Record
+from onthedot.jobs import changes
+from onthedot.jobs.changes import JobChange
+from onthedot.jobs.listing import FactFilter, JobFacts, facts_of, listing_partitions
+from onthedot.targets.types import HttpTarget
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 from tests.contract.kits.kit import Kit
 

@@ -6,19 +6,21 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateChange, Holder
-from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.shard_history import ShardHistory
-from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
+from onthedot.access.ports import Principal, Token
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.pass_progress import ShardProgress
+from onthedot.core.ports import TickLease
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.shards import ShardHistory
 from onthedot.engines.aws.sqs.ticks import read_tick
 from onthedot.engines.sqlite.database import FORMAT, Database, NewerFile
-from onthedot.ports import PatternEntry, Principal, TickLease, Token
-from onthedot.schema import DEFAULT_POOL
+from onthedot.events.ports import PatternEntry
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import GateChange, Holder
+from onthedot.targets.webhooks import SigningKey
+from onthedot.workers.records import Load, Resources, WorkerRecord
 from tests.contract.kits.kit import MAX_RECEIVES, VISIBILITY_SECONDS, Inbox, Kit
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 

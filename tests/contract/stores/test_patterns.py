@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.events.index import MOST_KEYS, index_keys, lookup_keys
-from onthedot.ports import Clock, PatternEntry, PatternStore
+from onthedot.core.ports import Clock
+from onthedot.events.pattern_store import PatternStore
+from onthedot.events.patterns import MOST_KEYS, index_keys, lookup_keys
+from onthedot.events.ports import PatternEntry
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 
 LONG = 4_000

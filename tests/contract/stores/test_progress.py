@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.ports import Clock, ProgressStore, TickLease
+from onthedot.core.pass_progress import ShardProgress
+from onthedot.core.ports import Clock, TickLease
+from onthedot.core.progress_store import ProgressStore
 from tests.contract.kits.kit import Kit
 
 FIRST = ShardProgress(100, 101, 50, 60, 113)
@@ -134,9 +135,9 @@ def test_progress_that_a_newer_version_wrote_is_read_and_replaced(kit: Kit) -> N
     assert stored(progress, kit.clock, 0, 1) == {0: LATER, 1: LATER}
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"fire":{"0":7},"watch":{"0":7}}'])
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"fire":{"0":7},"watch":{"0":7}}', 7])
 @pytest.mark.parametrize("damaged", [0, 1])
-def test_damaged_progress_of_one_shard_stops_no_tick(kit: Kit, damaged: int, text: str) -> None:
+def test_damaged_progress_of_one_shard_stops_no_tick(kit: Kit, damaged: int, text: str | int) -> None:
     progress, lease = kit.progress(), a_lease(kit.clock)
     progress.begin(lease, kit.clock.now())
     progress.finish(lease, {}, {0: FIRST, 1: FIRST})

@@ -3,7 +3,7 @@
 import pytest
 import urllib3
 
-from onthedot.ports import Blobs, ListedBlobs
+from onthedot.core.ports import Blobs, ListedBlobs
 from tests.builders import a_world
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.workers.records import FORGOTTEN_MS, MOST_ASSIGNED, Load, Resources, WorkerRecord, WorkerStatus
-from onthedot.ports import Clock, WorkerRegistry
+from onthedot.core.ports import Clock
+from onthedot.workers.records import FORGOTTEN_MS, MOST_ASSIGNED, Load, Resources, WorkerRecord, WorkerStatus
+from onthedot.workers.registry import WorkerRegistry
 
 BUSY = Load(("job_a", "job_b.1"), Resources(2, 1.5, 300), stopping=True, recent=("job_c.1", "job_d"))
 

@@ -8,8 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from localstack.table import table_arguments
-from onthedot import schema
-from onthedot.clock import SystemClock, VirtualClock
+from onthedot.core import schema
+from onthedot.core.clock import SystemClock, VirtualClock
 from onthedot.engines.aws.dynamodb.restore import BACKUP_TRIES, STREAM, AlreadyThere, restore_table
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from tests.builders import a_run

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Status
-from onthedot.domain.runs.slots import bucket_of
-from onthedot.domain.shard_history import ShardHistory, ShardStep
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Clock, RunStore
+from onthedot.core.records import Status
+from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardHistory, ShardStep
+from onthedot.core.slots import Deployment, bucket_of
 from onthedot.engines.announcing import AnnouncingStore, announce
-from onthedot.ports import Clock, RunStore, ShardStore
 from tests.builders import a_run
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 
@@ -62,14 +62,14 @@ def test_a_store_announces_its_number_before_its_first_write(store: RunStore, sh
     assert (shards.read().born(3) or 0) <= bucket_of(clock.now())
 
 
-def test_the_slots_of_all_live_records_are_read_page_by_page(store: RunStore, shards: ShardStore, clock: Clock) -> None:
+def test_the_slots_of_all_live_records_are_read_page_by_page(kit: Kit, store: RunStore, clock: Clock) -> None:
     many = Deployment(shards=64, lookahead=3, history_days=7)
     runs = [a_run(clock, many).due_in(3_600).stored_in(store) for _ in range(2 * PAGE_SIZE + 1)]
     found: list[str] = []
     cursor: str | None = None
     pages = 0
     while cursor is not None or not pages:
-        page = shards.slots(cursor)
+        page = kit.due_index().slots(cursor)
         found += page.items
         cursor = page.cursor
         pages += 1
@@ -77,9 +77,9 @@ def test_the_slots_of_all_live_records_are_read_page_by_page(store: RunStore, sh
     assert pages > 1
 
 
-def test_records_without_a_slot_are_not_among_them(store: RunStore, shards: ShardStore, clock: Clock) -> None:
+def test_records_without_a_slot_are_not_among_them(kit: Kit, store: RunStore, clock: Clock) -> None:
     store.create(replace(a_run(clock).build(), status=Status.PAUSED, slot=None))
-    assert shards.slots().items == []
+    assert kit.due_index().slots().items == []
 
 
 class Away:

@@ -2,8 +2,9 @@
 
 import threading
 
-from onthedot.domain.targets.webhooks import SigningKey, fresh_key, rotated
-from onthedot.ports import Clock, SigningStore
+from onthedot.access.signing_store import SigningStore
+from onthedot.core.ports import Clock
+from onthedot.targets.webhooks import SigningKey, fresh_key, rotated
 
 
 def test_there_are_no_keys_before_the_first_use(signing: SigningStore) -> None:

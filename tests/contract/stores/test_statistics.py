@@ -5,16 +5,21 @@ from dataclasses import replace
 import pytest
 
 from localstack.write_units import counted_units
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.records import Kind, Priority, Record, Status
-from onthedot.domain.statistics.counters import BOUNDS_MS, OUTCOMES, Counters, added
-from onthedot.domain.statistics.ends import EndedRun
-from onthedot.ports import Deadline, Moved, PlacedEnd, RunStore
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.clock import SystemClock
+from onthedot.core.keys import statistics_key
+from onthedot.core.lifecycle import Failure
+from onthedot.core.moves import Expect, Move
+from onthedot.core.ports import Deadline, Moved, RunStore
+from onthedot.core.records import Kind, Record, Status
+from onthedot.statistics.counters import BOUNDS_MS, OUTCOMES, Counters, EndedRun, added
+from onthedot.statistics.ports import PlacedEnd
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 from tests.contract.kits.kit import Kit
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
+
+MINUTE = SystemClock().now() // 60_000
 
 
 class Counting:
@@ -138,9 +143,10 @@ def test_the_counters_of_a_tenant_are_deleted_with_it(counting: Counting) -> Non
     for tenant in ("acme", "other"):
         run = counting.started(tenant=tenant)
         counting.move(run, lifecycle.succeed(run, now, None, DEPLOYMENT))
-    page = counting.kit.tenant_data().delete_page("acme")
+    data = counting.kit.tenant_data(counting.kit.blobs())
+    page = data.delete_page("acme")
     while page.cursor is not None:
-        page = counting.kit.tenant_data().delete_page("acme", page.cursor)
+        page = data.delete_page("acme", page.cursor)
     assert (counting.read().ended, counting.read("other").ended) == (0, 1)
 
 
@@ -168,13 +174,13 @@ def test_many_moves_at_once_are_counted(counting: Counting) -> None:
 
 def ends(*positions: int) -> list[PlacedEnd]:
     return [
-        PlacedEnd(position, EndedRun("acme", 29_000_000, Priority.HIGH, "succeeded", lateness_ms=position))
+        PlacedEnd(position, EndedRun("acme", MINUTE, Priority.HIGH, "succeeded", lateness_ms=position))
         for position in positions
     ]
 
 
 def counters_of(kit: MiniStackKit) -> Counters:
-    return added(one.counters for one in kit.statistics().read("acme", 29_000_000, 29_000_001))
+    return added(one.counters for one in kit.statistics().read("acme", MINUTE, MINUTE + 1))
 
 
 def test_a_batch_that_is_delivered_again_is_not_counted_again(clients: Clients) -> None:
@@ -218,12 +224,9 @@ def test_a_smaller_lateness_that_comes_later_leaves_the_largest(clients: Clients
 def test_counters_expire_after_35_days(clients: Clients) -> None:
     kit = MiniStackKit(clients)
     kit.counter().add("shard-1", ends(1))
-    [item] = [
-        item
-        for item in clients.dynamodb.scan(TableName=kit.counter()._table)["Items"]
-        if item["pk"]["S"] == "statistics#acme"
-    ]
-    assert int(item["expires_at"]["N"]) == 29_000_000 * 60 + 35 * 86_400
+    item = kit.items().get(statistics_key("acme", MINUTE))
+    assert item is not None
+    assert item.values["expires_at"] == MINUTE * 60 + 35 * 86_400
 
 
 def a_batch_of(number: int, first: int, priorities: tuple[Priority, ...]) -> list[PlacedEnd]:
@@ -233,7 +236,7 @@ def a_batch_of(number: int, first: int, priorities: tuple[Priority, ...]) -> lis
             first + place,
             EndedRun(
                 "acme",
-                29_000_000,
+                MINUTE,
                 priorities[place % len(priorities)],
                 OUTCOMES[place % 7 % 4],
                 retries=place % 3,

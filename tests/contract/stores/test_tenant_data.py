@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import Holder
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.runs.records import Kind, Status
-from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.domain.workers.records import Resources, WorkerRecord
-from onthedot.ports import PatternEntry, Principal, Token
-from onthedot.schema import BLOBS, blobs_of
+from onthedot.access.ports import Principal, Token
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.records import Kind, Status
+from onthedot.core.schema import BLOBS, blobs_of
+from onthedot.events.ports import PatternEntry
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import Holder
+from onthedot.targets.webhooks import SigningKey
+from onthedot.workers.records import Resources, WorkerRecord
 from tests.builders import a_run
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 
@@ -81,7 +82,7 @@ def a_worker(worker_id: str, tenant: str | None, now: int) -> WorkerRecord:
 
 def delete_all(kit: Kit, tenant: str) -> tuple[int, int]:
     """The numbers of entries and of pages."""
-    data = kit.tenant_data()
+    data = kit.tenant_data(kit.blobs())
     deleted, pages, cursor = 0, 0, None
     while pages == 0 or cursor is not None:
         page = data.delete_page(tenant, cursor)
@@ -94,7 +95,7 @@ def test_everything_of_the_tenant_goes_but_its_limits(kit: Kit) -> None:
     everything = {tenant: filled.has(tenant) for tenant in OTHERS}
     assert {there for has in everything.values() for there in has.values()} == {True}
     deleted, pages = delete_all(kit, "acme")
-    while kit.tenant_data().delete_blobs("acme"):
+    while kit.tenant_data(filled.blobs).delete_blobs("acme"):
         pass
     assert set(filled.has("acme").values()) == {False}
     assert {tenant: filled.has(tenant) for tenant in OTHERS} == everything
@@ -110,7 +111,7 @@ def test_the_jobs_of_a_tenant_that_have_not_ended_are_found_page_by_page(kit: Ki
     for number in range(PAGE_SIZE + 2):
         live.add(a_run(kit.clock).in_tenant("acme").called(f"job_l{number}").due_in(9_000).stored_in(store).run_id)
     a_run(kit.clock).in_tenant("acme").called("job_over").standing(Status.SUCCEEDED, "none").stored_in(store)
-    data = kit.tenant_data()
+    data = kit.tenant_data(filled.blobs)
     found: list[str] = []
     page = data.jobs_page("acme")
     while True:
@@ -126,7 +127,7 @@ def test_blobs_are_counted_until_there_are_no_more(kit: Kit) -> None:
     for number in range(25):
         blobs.put(f"{blobs_of('acme', BLOBS[number % 3])}{number:03}", b"1")
     blobs.put(f"{blobs_of('acme2', BLOBS[0])}000", b"1")
-    data, counts = kit.tenant_data(), []
+    data, counts = kit.tenant_data(blobs), []
     while number := data.delete_blobs("acme"):
         counts.append(number)
     assert sum(counts) == 25
@@ -134,7 +135,6 @@ def test_blobs_are_counted_until_there_are_no_more(kit: Kit) -> None:
 
 
 def test_workers_of_all_tenants_and_those_that_cannot_be_read_stay(kit: Kit) -> None:
-    kit.blobs()
     kit.registry().register(a_worker("w-all", None, kit.clock.now()))
     for tenant in ("acme", "None", "null"):
         delete_all(kit, tenant)
@@ -144,9 +144,8 @@ def test_workers_of_all_tenants_and_those_that_cannot_be_read_stay(kit: Kit) -> 
 @pytest.mark.parametrize("tenant", ["acme", "shards", "tokens", "limits", "workers"])
 def test_a_tenant_without_data_has_nothing_to_delete(kit: Kit, tenant: str, shards_of: Callable[[Kit], None]) -> None:
     shards_of(kit)
-    kit.blobs()
     assert delete_all(kit, tenant)[0] == 0
-    assert kit.tenant_data().delete_blobs(tenant) == 0
+    assert kit.tenant_data(kit.blobs()).delete_blobs(tenant) == 0
     assert kit.shards().read().used == 4
 
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.ports import Clock, Principal, Token, TokenStore
+from onthedot.access.ports import Principal, Token
+from onthedot.access.token_store import TokenStore
+from onthedot.core.ports import Clock
 
 CREATED = 1_772_366_400_000
 ADA = Token("tok_ada", Principal("acme", "admin", "ada"), CREATED)

@@ -7,22 +7,25 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateChange, Holder
-from onthedot.domain.ids import event_digest, stamped_run_id
-from onthedot.domain.runs.records import Kind
-from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.domain.transfer.entries import Entry, EntryKind, to_json
-from onthedot.domain.transfer.stage_state import StageMode, StageState
-from onthedot.domain.workers.records import Resources, WorkerRecord
-from onthedot.ports import Engine, PatternEntry, Principal, Token, Transfer
-from onthedot.schema import PAYLOADS, blobs_of
-from onthedot.use_cases.transfer.change_stage import begin_import
-from onthedot.use_cases.transfer.export_entries import Selection, export_page
-from onthedot.use_cases.transfer.import_entries import Imported, import_page
-from tests.builders import DEPLOYMENT, World, a_run, a_world
+from onthedot.access.ports import Principal, Token
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ids import event_digest, stamped_run_id
+from onthedot.core.records import Kind
+from onthedot.core.schema import PAYLOADS, blobs_of
+from onthedot.events.ports import PatternEntry
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import GateChange, Holder
+from onthedot.targets.webhooks import SigningKey
+from onthedot.transfer.change_stage import begin_import
+from onthedot.transfer.entries import Entry, EntryKind, to_json
+from onthedot.transfer.export import Selection, export_page
+from onthedot.transfer.import_ import Imported, import_page
+from onthedot.transfer.ports import Transfer
+from onthedot.transfer.stage_state import StageMode, StageState
+from onthedot.workers.records import Resources, WorkerRecord
+from tests.builders import World, a_run, a_world
 from tests.contract.kits.full_run import a_run_with_every_field
 from tests.contract.kits.kit import Kit
 
@@ -31,8 +34,7 @@ WHOLE = Selection(history=True, secrets=True)
 
 
 def engine_of(kit: Kit) -> Engine:
-    stores = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates(), kit.tokens())
-    engine = Engine(kit.store(), kit.queues()[0], kit.blobs(), kit.clock, DEPLOYMENT, *stores, kit.progress())
+    engine = kit.engine(kit.store(), kit.queues()[0], kit.blobs())
     return replace(engine, transfer=Transfer(kit.stored_entries(), kit.store()))
 
 
@@ -206,7 +208,7 @@ def test_a_page_may_begin_after_any_entry(kit: Kit) -> None:
 
 def test_an_event_is_remembered_once(kit: Kit) -> None:
     later = kit.clock.now() // 1000 + 60
-    assert kit.stored_entries().remember_event("acme", event_digest("e"), 7, later)
-    assert not kit.stored_entries().remember_event("acme", event_digest("e"), 8, later)
+    assert kit.patterns().remember("acme", event_digest("e"), 7, later)
+    assert not kit.patterns().remember("acme", event_digest("e"), 8, later)
     assert kit.patterns().first_time("acme", "e", 9, later) == 7
     assert kit.patterns().first_time("other", "e", 9, later) == 9

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from onthedot.domain.targets.types import AwsTarget
-from onthedot.ports import Answer
-from onthedot.stopping import Stop
+from onthedot.core.ports import Answer
+from onthedot.core.stopping import Stop
+from onthedot.targets.types import AwsTarget
 from tests.contract.kits.aws_target_kit import a_call_of, a_caller, answered_by_aws, performed, refused
 from tests.unit.targets.http.peer import Peer, a_peer, hanging, reply, sending
 
@@ -56,7 +56,6 @@ def test_a_connection_that_breaks_is_tried_again(content: bytes) -> None:
 def test_a_reply_that_is_garbage_is_tried_again(service: str, action: str, body: bytes, status: int) -> None:
     answer = answered_by_aws(reply(status, body), service, action)
     assert (answer.ok, answer.error_class, answer.retryable) == (False, "protocol", True)
-    assert "the reply makes no sense" in (answer.error or "")
 
 
 def test_an_error_without_a_code_has_the_class_of_its_status() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.targets.types import LambdaTarget
-from onthedot.ports import RESULT_BYTES, Answer
-from onthedot.stopping import Stop
+from onthedot.core.ports import RESULT_BYTES, Answer
+from onthedot.core.stopping import Stop
+from onthedot.targets.types import LambdaTarget
 from tests.contract.kits.aws_target_kit import a_call_of, an_invoker, clients_at
 from tests.contract.kits.ministack_kit import Clients
 from tests.unit.targets.http.peer import Peer, a_peer, hanging, reply, sending

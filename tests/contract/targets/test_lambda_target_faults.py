@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from onthedot.domain.targets.types import LambdaTarget
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
+from onthedot.targets.types import LambdaTarget
 from tests.contract.kits.aws_target_kit import a_call_of, an_invoker, answered_by_lambda
 from tests.unit.targets.http.peer import a_peer, hanging, reply, sending
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.clock import VirtualClock
+from onthedot.core.finish import finish_run
+from onthedot.core.ports import Answer, Deadline, Tick
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.core.start import Started, start_run
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Answer, Deadline, Tick
-from onthedot.schema import DEFAULT_POOL, PRIORITIES
 from onthedot.serve.server import LOCAL_USER
-from onthedot.use_cases.attempts.finish_run import finish_run
-from onthedot.use_cases.attempts.start_run import Started, start_run
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import embedded, server_deployment
 
 HOUR = 3_600_000

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.errors import Unavailable
+from onthedot.core.clock import VirtualClock
+from onthedot.core.errors import Unavailable
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.group_commit import GroupCommit

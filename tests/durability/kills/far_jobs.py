@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.clock import SystemClock, VirtualClock
-from onthedot.domain.instants import format_instant
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.clock import SystemClock, VirtualClock
+from onthedot.core.instants import format_instant
 from onthedot.serve.server import LOCAL_USER
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import embedded, owned_database, server_deployment
 from tests.durability.kills.clients import Acknowledged
 

@@ -6,8 +6,8 @@ from statistics import median
 
 import pytest
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.records import Attempt, Record, Status
+from onthedot.core.clock import VirtualClock
+from onthedot.core.records import Attempt, Record, Status
 from tests.builders import a_run
 from tests.durability.kills.clients import Acknowledged
 from tests.durability.kills.harness import Plan, play

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from onthedot.clock import SystemClock
-from onthedot.domain.runs.lifecycle import MAX_LOSSES
-from onthedot.domain.runs.records import Record, Status
+from onthedot.core.clock import SystemClock
+from onthedot.core.lifecycle import MAX_LOSSES
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Record, Status
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Deadline
 from tests.durability.kills.clients import Acknowledged
 from tests.durability.kills.listener import NotedCall
 

@@ -4,11 +4,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.records import Status
+from onthedot.core.clock import VirtualClock
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Status
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Deadline
 from tests.durability.power.images import Image
 from tests.durability.power.workload import Recording, digest
 

@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.clock import VirtualClock
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.clock import VirtualClock
+from onthedot.core.finish import finish_run
+from onthedot.core.ports import Answer, Deadline, Tick
+from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.core.start import Started, start_run
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.group_commit import GroupCommit
-from onthedot.ports import Answer, Deadline, Principal, Tick
-from onthedot.schema import DEFAULT_POOL, PRIORITIES
-from onthedot.use_cases.attempts.finish_run import finish_run
-from onthedot.use_cases.attempts.start_run import Started, start_run
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import Embedded, embedded, server_deployment
 from tests.durability.power.apsw_connection import Rewrite, connect_by_apsw
 from tests.durability.power.recording import Acknowledged, Committed, Log, RecordingVfs
@@ -26,7 +27,7 @@ from tests.durability.power.recording import Acknowledged, Committed, Log, Recor
 LOG_PAGES: Final = 60
 """The write-ahead log is moved into the file after so many pages, not 1,000: a short workload must see it often."""
 _USER: Final = Principal("acme", "admin", "ada")
-_DIGESTED: Final = ("runs", "blobs", "shard_progress", "gate_states", "limits")
+_DIGESTED: Final = ("runs", "blobs", "items")
 
 
 @dataclass

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.events.bus_events import BadEvent, take_event
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Deadline, Moved, PatternEntry, Refused, RunStore, Undecided
-from onthedot.use_cases.events import handle_event as event_handling
-from onthedot.use_cases.events.handle_event import handle_event
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, Moved, Refused, RunStore, Undecided
+from onthedot.core.records import Record, Status
+from onthedot.events import handle as event_handling
+from onthedot.events.bus_events import BadEvent, take_event
+from onthedot.events.handle import handle_event
+from onthedot.events.ports import PatternEntry
 from tests.builders import World, a_world
 from tests.scenarios.kits.eventful import ORDERS, Eventful, an_event
 
@@ -32,12 +33,14 @@ def shop(world: World) -> Eventful:
 
 
 def poison(world: World, table: str, job: Record, pattern: str) -> None:
+    change = "content = json_set(content, '$.pattern', ?2)" if table == "items" else "pattern = ?2"
+    key = "sort LIKE ?1 || '#%'" if table == "items" else "job_id = ?1"
     with world.database.transaction() as connection:
-        connection.execute(f"UPDATE {table} SET pattern = ? WHERE job_id = ?", (pattern, job.job_id))
+        connection.execute(f"UPDATE {table} SET {change} WHERE {key}", (job.job_id, pattern))
 
 
 @pytest.mark.parametrize("pattern", [NEWER, "{", "[]"])
-@pytest.mark.parametrize("table", ["patterns", "runs"])
+@pytest.mark.parametrize("table", ["items", "runs"])
 def test_a_pattern_that_cannot_be_read_stops_no_other_job(
     shop: Eventful, world: World, table: str, pattern: str
 ) -> None:
@@ -52,7 +55,7 @@ def test_a_pattern_that_cannot_be_read_stops_no_other_job(
 
 def test_an_event_whose_job_cannot_be_read_is_put_away_with_the_reason(shop: Eventful, world: World) -> None:
     bad, good = shop.waiting_job(), shop.waiting_job()
-    poison(world, "patterns", bad, NEWER)
+    poison(world, "items", bad, NEWER)
     with pytest.raises(BadEvent, match=f"1 jobs have their run, these cannot be read: {bad.job_id}: KeyError"):
         take_event(world.engine, "acme", an_event().document, Deadline.after(world.clock.now(), 20_000))
     assert len(shop.runs_of(good)) == 1

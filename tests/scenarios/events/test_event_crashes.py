@@ -5,11 +5,10 @@ from contextlib import suppress
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.ids import job_id_for_key
-from onthedot.domain.runs.records import Record, Status
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
-from onthedot.use_cases.jobs.delete_job import delete_job
+from onthedot.core.errors import Unavailable
+from onthedot.core.ids import job_id_for_key
+from onthedot.core.records import Record, Status
+from onthedot.jobs.change import cancel_job, delete_job, pause_job, resume_job
 from tests.builders import World, a_world
 from tests.scenarios.kits.eventful import MANY_KEYS, ORDERS, Eventful, an_event
 from tests.scenarios.kits.faults import Crash, Fault, Faults

@@ -5,24 +5,22 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import JobConflict, JobNotFound, Unavailable
-from onthedot.domain.gates.names import gate_of_slot, queue_gate
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Answer
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.events.pattern_index import LEFT_OVER_MS
-from onthedot.use_cases.gates.queue_lists import flag_queue
-from onthedot.use_cases.jobs.change_job import cancel_job, change_job, pause_job, resume_job
-from onthedot.use_cases.jobs.delete_job import delete_job
-from onthedot.use_cases.jobs.explain_job import explain_job
-from onthedot.use_cases.jobs.list_runs import list_runs, read_run
-from onthedot.use_cases.jobs.redrive import redrive
-from onthedot.use_cases.jobs.run_extra import run_now
-from onthedot.use_cases.jobs.submit_batch import submit_batch
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core.choices import OnParentFailure, Priority
+from onthedot.core.errors import JobConflict, JobNotFound, Unavailable
+from onthedot.core.ports import Answer
+from onthedot.core.records import Definition, Kind, Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.events.handle import LEFT_OVER_MS
+from onthedot.gates.names import gate_of_slot, queue_gate
+from onthedot.gates.waiting import flag_queue
+from onthedot.jobs.change import cancel_job, change_job, delete_job, pause_job, resume_job
+from onthedot.jobs.changes import JobChange
+from onthedot.jobs.explain_job import explain_job
+from onthedot.jobs.list_runs import list_runs, read_run
+from onthedot.jobs.redrive import redrive
+from onthedot.jobs.run_extra import run_now
+from onthedot.jobs.submit import JobRequest, submit_batch, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.eventful import MANY_KEYS, ORDERS, Eventful, an_event, with_detail
 from tests.scenarios.kits.faults import Fault, Faults

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash
 from tests.scenarios.kits.simulation import Simulation

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from onthedot.domain.errors import Unavailable
+from onthedot.core.errors import Unavailable
 from tests.scenarios.gates.checks import LEAK_MS, Checks
 from tests.scenarios.gates.life import LEAVES, a_life
 

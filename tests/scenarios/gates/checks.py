@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId, gate_of_slot, tenant_gate
-from onthedot.domain.gates.state import Holder
-from onthedot.domain.ids import is_stamped
-from onthedot.domain.runs.records import Status
+from onthedot.core.ids import is_stamped
+from onthedot.core.records import Status
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId, gate_of_slot, tenant_gate
+from onthedot.gates.state import Holder
 from tests.builders import NOON
 from tests.scenarios.kits.gate_journal import GateWrite, Journal, RunWrite
 

@@ -8,24 +8,24 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import TENANT, GateId
-from onthedot.domain.runs.records import TERMINAL, Definition, Kind, Priority, RetryPolicy, Status
-from onthedot.domain.runs.slots import BUCKET_MS
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
-from onthedot.domain.schedules.schedule import EverySchedule, Schedule
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Answer, Call, Engine
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.gates.delete_gate import delete_gate
-from onthedot.use_cases.gates.put_gate import put_gate
-from onthedot.use_cases.gates.put_limits import clear_limits, put_limits
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
-from onthedot.use_cases.jobs.patch_job import JobPatch, patch_job
-from onthedot.use_cases.jobs.redrive import redrive_matching
-from onthedot.use_cases.jobs.run_extra import run_now
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.workers.assign_run import assign_to_worker
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer, Call
+from onthedot.core.records import TERMINAL, Definition, Kind, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import BUCKET_MS
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.manage import clear_limits, delete_gate, put_gate, put_limits
+from onthedot.gates.names import TENANT, GateId
+from onthedot.jobs.change import cancel_job, pause_job, resume_job
+from onthedot.jobs.patch import JobPatch, patch_job
+from onthedot.jobs.redrive import redrive_matching
+from onthedot.jobs.run_extra import run_now
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.schedules.choices import Misfire, MisfirePolicy, OverlapPolicy
+from onthedot.schedules.schedule import EverySchedule, Recurrence, Schedule
+from onthedot.targets.types import HttpTarget
+from onthedot.workers.assign import assign_to_worker
 from tests.builders import NOON
 from tests.scenarios.kits.gated_world import LONELY, PULL, GatedWorld, a_gated_world
 from tests.scenarios.kits.perturbed import Odds
@@ -136,8 +136,10 @@ class Life:
             pool=pool,
             recurrence=recurrence,
             delay_ms=None if recurrence else delay,
-            gates=gates,
-            start_within_seconds=chance.choice((5, 60)) if chance.random() < 0.1 else None,
+            record={
+                "gates": gates,
+                "start_within_seconds": chance.choice((5, 60)) if chance.random() < 0.1 else None,
+            },
         )
 
     def _burst(self) -> None:
@@ -245,7 +247,7 @@ class Life:
     def _patch(self) -> None:
         self.acts["patch"] += 1
         gates = self._named()
-        patch = JobPatch(frozenset({"gates"}), {}, gates=gates)
+        patch = JobPatch({"gates": gates})
         for tenant, job_id in self._some_jobs():
             patch_job(self.api(), tenant, job_id, patch, None)
 
@@ -278,7 +280,8 @@ class Life:
         long_ago = self.gated.clock.now() - LEAVES
         with self.gated.world.database.transaction() as connection:
             rows = connection.execute(
-                "SELECT gate, slot FROM gate_states WHERE slot IS NOT NULL AND coalesce(flagged_at, 0) <= ?",
+                "SELECT partition AS gate, slot FROM items"
+                " WHERE slot IS NOT NULL AND coalesce(json_extract(content, '$.f'), 0) <= ?",
                 (long_ago,),
             ).fetchall()
         return [f"{row['gate']} in {row['slot']}" for row in rows]
@@ -344,7 +347,7 @@ class Life:
     def _fill(self, gate: GateId, count: int) -> None:
         for _ in range(count):
             request = self._request(gates=() if gate.name == TENANT else (gate.named,))
-            now = replace(request, delay_ms=0, start_within_seconds=None)
+            now = replace(request, delay_ms=0, record={"gates": request.gates})
             self.gated.at(self.gated.clock.now(), partial(self._submit, gate.tenant, now))
 
 

@@ -5,20 +5,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateState
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
-from onthedot.domain.runs.slots import BUCKET_MS
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Answer, Received
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.attempts.finish_run import finish_run
-from onthedot.use_cases.attempts.start_run import Done, Started, Verdict, start_run
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.errors import Unavailable
+from onthedot.core.finish import finish_run
+from onthedot.core.ports import Answer, Received
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import BUCKET_MS, Deployment
+from onthedot.core.start import Done, Started, Verdict, start_run
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import GateState
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.builders import World, a_world
 from tests.scenarios.gates.checks import IN_FORCE_MS, Checks
 from tests.scenarios.kits.faults import Crash, Faults
@@ -48,7 +48,7 @@ class OnePlace:
     def submit(self, priority: Priority = Priority.MEDIUM, gates: tuple[str, ...] = (GATE.name,)) -> Record:
         """Submit a run that is due now, and receive its message."""
         definition = Definition(HttpTarget("http://x/"), retry=RetryPolicy(jitter=False))
-        request = JobRequest(definition, "same", priority, DEFAULT_POOL, delay_ms=0, gates=gates)
+        request = JobRequest(definition, "same", priority, DEFAULT_POOL, delay_ms=0, record={"gates": gates})
         run = submit_job(self.world.engine, GATE.tenant, request)
         self.runs.append(run)
         self.receive(priority)

@@ -7,11 +7,12 @@ from types import SimpleNamespace
 from typing import Any, Final
 from unittest import mock
 
-from onthedot.domain.gates import places
-from onthedot.domain.gates.state import GateChange
-from onthedot.engines.sqlite.gates import SqliteGateStore
-from onthedot.use_cases.attempts import start_run
-from onthedot.use_cases.gates import ask_gates, flag_gate, look_at_gate, wait_at_gate
+from onthedot.core import start
+from onthedot.gates import ask as ask_gates
+from onthedot.gates import flag as flag_gate
+from onthedot.gates import look, places, wait
+from onthedot.gates.state import GateChange
+from onthedot.gates.state_store import GateStore
 
 Plant = Callable[[], Any]
 
@@ -20,8 +21,8 @@ Plant = Callable[[], Any]
 def no_fence_before_free() -> Iterator[None]:
     """A look frees the place of an attempt that may still start, and a stopped worker starts it later."""
     with (
-        mock.patch.object(look_at_gate, "_fenced", return_value=True),
-        mock.patch.object(start_run, "_is_too_late", return_value=False),
+        mock.patch.object(look, "_fenced", return_value=True),
+        mock.patch.object(start, "_is_too_late", return_value=False),
     ):
         yield
 
@@ -35,15 +36,15 @@ def flag_after_park() -> Iterator[None]:
         return flag(engine, gate, priority, now, **more) if state is None else replace(state, flagged_at=now)
 
     with (
-        mock.patch.object(wait_at_gate, "flag_gate", only_later),
-        mock.patch.object(wait_at_gate, "is_in_time", return_value=False),
+        mock.patch.object(wait, "flag_gate", only_later),
+        mock.patch.object(wait, "is_in_time", return_value=False),
     ):
         yield
 
 
 def given_back_by_run() -> Any:
     """A process gives back the place of its run, also if another attempt has it by now."""
-    give_back = SqliteGateStore.give_back
+    give_back = GateStore.give_back
 
     def by_run(self: Any, gate: Any, page: int, holder: Any) -> Any:
         for one in [one for held in self.pages(gate) for one in held if one.run_id == holder.run_id]:
@@ -52,17 +53,17 @@ def given_back_by_run() -> Any:
                     give_back(self, gate, number, one)
         return give_back(self, gate, page, holder)
 
-    return mock.patch.object(SqliteGateStore, "give_back", by_run)
+    return mock.patch.object(GateStore, "give_back", by_run)
 
 
 def one_place_too_many() -> Any:
     """A page lets one holder more in than it has room for."""
-    take = SqliteGateStore.take
+    take = GateStore.take
 
     def one_more(self: Any, gate: Any, page: int, holder: Any, *, room: int, **more: Any) -> Any:
         return take(self, gate, page, holder, room=room + 1, **more)
 
-    return mock.patch.object(SqliteGateStore, "take", one_more)
+    return mock.patch.object(GateStore, "take", one_more)
 
 
 def woken_stopped_by_flag() -> Any:
@@ -72,7 +73,7 @@ def woken_stopped_by_flag() -> Any:
     def as_newcomer(engine: Any, message: Any, *given: Any) -> Any:
         return ask(engine, replace(message, woken=None), *given)
 
-    return mock.patch.object(start_run, "ask_gates", as_newcomer)
+    return mock.patch.object(start, "ask_gates", as_newcomer)
 
 
 def rate_counted_before_wait() -> Any:
@@ -89,18 +90,18 @@ def rate_counted_before_wait() -> Any:
 def settled_too_early() -> Iterator[None]:
     """The pages are laid out for a lowered limit while they still have too many holders."""
     hasty = SimpleNamespace(**{**vars(places), "fits": lambda *_: True})
-    with mock.patch.object(look_at_gate, "places", hasty):
+    with mock.patch.object(look, "places", hasty):
         yield
 
 
 def left_without_comparing() -> Any:
     """A look takes the flag away though a run was flagged meanwhile."""
-    change = SqliteGateStore.change
+    change = GateStore.change
 
     def careless(self: Any, gate: Any, wanted: GateChange) -> Any:
         return change(self, gate, replace(wanted, equals={}) if wanted.forget_priorities else wanted)
 
-    return mock.patch.object(SqliteGateStore, "change", careless)
+    return mock.patch.object(GateStore, "change", careless)
 
 
 PLANTS: Final[Mapping[str, Plant]] = {

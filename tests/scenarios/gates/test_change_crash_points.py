@@ -5,11 +5,11 @@ from contextlib import suppress
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.ports import Engine
-from onthedot.use_cases.gates.delete_gate import delete_gate
-from onthedot.use_cases.gates.put_gate import put_gate
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.slots import BUCKET_MS
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.manage import delete_gate, put_gate
 from tests.scenarios.gates.one_place import GATE, OnePlace, one_place
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.simulation import NEVER
@@ -55,6 +55,18 @@ CASES = [(name, at, fault) for name, change in CHANGES.items() for at in range(e
 
 def test_a_change_has_effects_before_and_after_its_write() -> None:
     assert {name for name, at, _ in CASES if at >= 1} == set(CHANGES)
+
+
+def test_a_tick_looks_soon_when_the_api_dies_just_after_it_raised_a_limit() -> None:
+    """While a gate is paused, looks are rare. The flag comes before the write, so the next one is near then."""
+    with one_place() as gate:
+        CHANGES["pause"](gate.simulation.engine(NEVER))
+        gate.waits(gate.submit())
+        gate.look()
+        assert (gate.state().fire_at or 0) > gate.simulation.clock.now() + 30 * BUCKET_MS
+        with suppress(Crash):
+            CHANGES["raise"](gate.simulation.engine(Faults(0, Fault.CRASH_AFTER, named="put gate")))
+        gate.let_all_end()
 
 
 @pytest.mark.parametrize(("name", "at", "fault"), CASES, ids=[f"{n}, {f} effect {a}" for n, a, f in CASES])

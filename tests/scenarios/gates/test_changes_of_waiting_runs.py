@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId, gate_of_slot
-from onthedot.domain.gates.state import GateChange
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.slots import ASIDE, aside_slot, slot_shard
-from onthedot.ports import Answer, Deadline
-from onthedot.use_cases.dispatch.audit_jobs import audit_job
-from onthedot.use_cases.dispatch.set_aside import UNHANDLED, take_up
-from onthedot.use_cases.forecast.forecast import forecast
-from onthedot.use_cases.gates.give_back_places import give_back
-from onthedot.use_cases.gates.put_gate import put_gate
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Answer, Deadline
+from onthedot.core.records import Record, Status
+from onthedot.core.set_aside import UNHANDLED, take_up
+from onthedot.core.slots import ASIDE, aside_slot, slot_shard
+from onthedot.gates.give_back import give_back
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.manage import put_gate
+from onthedot.gates.names import GateId, gate_of_slot
+from onthedot.gates.state import GateChange
+from onthedot.jobs.audit import audit_job
+from onthedot.statistics.forecast import forecast
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.gates.kit import hold

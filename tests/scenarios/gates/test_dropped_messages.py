@@ -4,16 +4,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId, gate_of_slot, waiting_slot
-from onthedot.domain.ids import fresh_generation
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.ports import Received
-from onthedot.use_cases.attempts.start_run import Done, start_run
-from onthedot.use_cases.gates.give_back_places import give_back
-from onthedot.use_cases.gates.put_gate import put_gate
-from onthedot.use_cases.workers import give_back as messages
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.ids import fresh_generation
+from onthedot.core.ports import Received
+from onthedot.core.records import Record, Status
+from onthedot.core.start import Done, start_run
+from onthedot.gates.give_back import give_back
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.manage import put_gate
+from onthedot.gates.names import GateId, gate_of_slot, waiting_slot
+from onthedot.workers import assign as messages
 from tests.builders import World, a_world
 from tests.unit.api.gates.kit import hold
 from tests.unit.api.kit import SHELL, Api, a_worker

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId, gate_of_slot, keys_slot, tenant_gate, waiting_slot
-from onthedot.domain.gates.state import GateChange, GateState, Holder
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.engines.sqlite.gates import SqliteGateStore
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Deadline, Moved, Page, ReadRecords, SlotEntry
+from onthedot.core.records import Record, Status
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Deadline, Moved, Page, ReadRecords, SlotEntry
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.gates.flag_gate import flag_gate
-from onthedot.use_cases.gates.put_gate import put_gate
-from onthedot.use_cases.gates.put_limits import put_limits
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.manage import put_gate, put_limits
+from onthedot.gates.names import GateId, gate_of_slot, keys_slot, tenant_gate, waiting_slot
+from onthedot.gates.state import GateChange, GateState, Holder
+from onthedot.gates.state_store import GateStore
 from tests.builders import World, a_run, a_world, the_start_of
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api
@@ -45,7 +45,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     """Count the reads of the stores, each by the price that DynamoDB has for it."""
     found = Reads(Counter())
     read_slot, get_many, get = SqliteRunStore.read_slot, SqliteRunStore.get_many, SqliteRunStore.get
-    read_gate, pages = SqliteGateStore.read, SqliteGateStore.pages
+    read_gate, pages = GateStore.read, GateStore.pages
 
     def counted_slot(
         store: SqliteRunStore, slot: str, cursor: str | None = None, limit: int | None = None
@@ -62,19 +62,19 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
         found.units["records"] += 2
         return get(store, run_id)
 
-    def counted_gate(store: SqliteGateStore, gate: GateId) -> GateState:
+    def counted_gate(store: GateStore, gate: GateId) -> GateState:
         found.units["gates"] += 2
         return read_gate(store, gate)
 
-    def counted_pages(store: SqliteGateStore, gate: GateId) -> Sequence[frozenset[Holder]]:
+    def counted_pages(store: GateStore, gate: GateId) -> Sequence[frozenset[Holder]]:
         found.units["gates"] += 2
         return pages(store, gate)
 
     monkeypatch.setattr(SqliteRunStore, "read_slot", counted_slot)
     monkeypatch.setattr(SqliteRunStore, "get_many", counted_many)
     monkeypatch.setattr(SqliteRunStore, "get", counted_get)
-    monkeypatch.setattr(SqliteGateStore, "read", counted_gate)
-    monkeypatch.setattr(SqliteGateStore, "pages", counted_pages)
+    monkeypatch.setattr(GateStore, "read", counted_gate)
+    monkeypatch.setattr(GateStore, "pages", counted_pages)
     return found
 
 

@@ -6,11 +6,16 @@ from unittest import mock
 
 import pytest
 
-from onthedot.domain.runs.records import Record, Status
-from onthedot.use_cases.attempts import start_run
-from onthedot.use_cases.attempts.check_before_start import check_before_start
-from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started
-from tests.scenarios.gates.one_place import OnePlace, one_place
+from onthedot.core import start as start_run
+from onthedot.core.check_before_start import check_before_start
+from onthedot.core.ports import Deadline
+from onthedot.core.queue_states import QueueStates
+from onthedot.core.records import Record, Status
+from onthedot.core.start import Done, Redeliver, Started
+from onthedot.core.sweep import sweep_slot
+from onthedot.gates.limits import GateLimits, Limits
+from onthedot.jobs.change import cancel_job
+from tests.scenarios.gates.one_place import GATE, OnePlace, one_place
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.one_off.test_crash_points import each_point
 
@@ -166,6 +171,69 @@ def test_a_worker_that_dies_while_it_runs_keeps_its_place_for_a_lease_and_two_ti
         gate.simulation.let_pass(32 + 2 * 60)
         assert gate.simulation.status(waiting) is Status.SUCCEEDED
         gate.let_all_end()
+
+
+def test_a_sweep_that_takes_an_attempt_back_gives_its_place_back_at_once() -> None:
+    with one_place() as gate:
+        first, second, clock = gate.submit(), gate.submit(), gate.simulation.clock
+        started = gate.started(first)
+        gate.keep(started, minutes=1)
+        clock.advance(70)
+        gate.waits(second)
+        clock.advance(53)
+        slot = gate.simulation.stored(first).slot or ""
+        assert slot != gate.state().slot, "no look helps"
+        deadline = Deadline.after(clock.now(), 20_000)
+        sweep_slot(gate.world.engine, slot, "tick/1", deadline, QueueStates(gate.world.queues), Limits())
+        assert gate.held_by() == []
+        assert gate.simulation.status(second) is Status.DISPATCHED
+        gate.let_all_end()
+
+
+def test_a_place_that_becomes_free_just_before_a_run_is_on_the_list_is_seen_at_once() -> None:
+    with one_place() as gate:
+        first, second = gate.submit(), gate.submit()
+        started = gate.started(first)
+        gate.start(second, Faults(0, Fault.MEANWHILE, lambda: gate.finish(started), named="move to PENDING"))
+        assert gate.simulation.status(second) is Status.DISPATCHED
+        gate.let_all_end()
+
+
+def test_a_run_that_comes_to_the_list_long_after_its_flag_flags_the_gate_again() -> None:
+    with one_place() as gate:
+        first, second = gate.submit(), gate.submit()
+        started = gate.started(first)
+
+        def stopped() -> None:
+            gate.keep(started)
+            gate.look()
+            gate.look()
+            assert not gate.state().is_flagged
+
+        gate.start(second, Faults(0, Fault.MEANWHILE, stopped, named="move to PENDING"))
+        assert gate.simulation.status(second) is Status.PENDING
+        assert gate.state().is_flagged
+        gate.finish(started)
+        gate.let_all_end()
+
+
+def test_a_run_that_does_not_use_its_instant_of_a_rate_wakes_the_next_one() -> None:
+    """An instant every 100 seconds: the second run has reserved one, and the third is on the list."""
+    with one_place() as gate:
+        gate.world.gates.put(GATE.tenant, GATE.name, GateLimits(per_second=0.01))
+        first, second, third = gate.submit(), gate.submit(), gate.submit()
+        gate.work(first)
+        assert isinstance(gate.start(second), Done)
+        gate.waits(third)
+        gate.simulation.clock.sleep_until(gate.simulation.stored(second).fire_at)
+        gate.receive()
+
+        def cancelled() -> None:
+            cancel_job(gate.world.engine, GATE.tenant, second.run_id)
+
+        gate.start(second, Faults(0, Fault.MEANWHILE, cancelled, named="move to RUNNING"))
+        assert gate.simulation.status(second) is Status.CANCELLED
+        assert gate.simulation.status(third) is Status.DISPATCHED
 
 
 def test_a_worker_that_was_stopped_before_its_start_does_not_start_after_its_place_was_freed() -> None:

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId, queue_gate, tenant_gate, waiting_slot
-from onthedot.domain.gates.state import Holder
-from onthedot.domain.runs.records import Priority, Status
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Moved
+from onthedot.core.records import Status
+from onthedot.core.tick import observe_tick
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId, queue_gate, tenant_gate, waiting_slot
+from onthedot.gates.state import Holder
 from onthedot.observability import Metrics
-from onthedot.ports import Moved
-from onthedot.use_cases.dispatch.tick_metrics import observe_tick
-from onthedot.use_cases.gates.flag_gate import flag_gate
 from tests.builders import World, a_run, a_world, the_start_of
 from tests.scenarios.kits.simulation import Simulation
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Answer, Call, Deadline, Received
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.next_run import LONGEST_MS, MARGIN_MS, NextRun
-from onthedot.use_cases.attempts.start_run import Done, Verdict
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core.attempt import LONGEST_MS, MARGIN_MS, NextRun, RunExecutor, execute_run
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Answer, Call, Deadline, Received
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.start import Done, Verdict
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.simulation import NEVER, NoLeases, Simulation
@@ -38,7 +38,7 @@ class Chain:
 
     def submit(self, *gates: str, priority: Priority = Priority.MEDIUM, pool: str = DEFAULT_POOL) -> Record:
         definition = Definition(HttpTarget("http://x/"), retry=RetryPolicy(jitter=False))
-        request = JobRequest(definition, "f", priority, pool, delay_ms=0, gates=gates or (GATE,))
+        request = JobRequest(definition, "f", priority, pool, delay_ms=0, record={"gates": gates or (GATE,)})
         run = submit_job(self.world.engine, "acme", request)
         self.runs.append(run)
         return run
@@ -221,7 +221,7 @@ def test_an_error_after_the_hand_over_leaves_the_handed_over_run_a_message(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("onthedot.use_cases.attempts.finish_run.notify_children", fail)
+        patched.setattr("onthedot.core.finish.notify_children", fail)
         with pytest.raises(ZeroDivisionError):
             chain.execute()
     assert len(chain.calls) == 1

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.runs.records import Status
+from onthedot.core.records import Status
+from onthedot.gates.limits import GateLimits
 from tests.builders import a_world
 from tests.scenarios.kits.pulling import a_shell_job, a_worker
 from tests.scenarios.kits.simulation import Simulation

@@ -7,21 +7,22 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId, keys_slot, waiting_slot
-from onthedot.domain.gates.state import GateChange, GateState, Holder
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS
-from onthedot.engines.sqlite.gates import SqliteGateStore
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, RunMessage, Tick
+from onthedot.core.records import Record, Status
+from onthedot.core.slots import BUCKET_MS
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.queues import SqliteRunQueues
-from onthedot.ports import Deadline, RunMessage, Tick
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.gates.flag_gate import flag_gate
-from onthedot.use_cases.gates.look_at_gate import look_at_gate
-from onthedot.use_cases.gates.put_gate import put_gate
-from onthedot.use_cases.gates.wait_at_gate import flag_again
-from onthedot.use_cases.gates.wake import wake_free
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.look import look_at_gate
+from onthedot.gates.manage import put_gate
+from onthedot.gates.names import GateId, keys_slot, waiting_slot
+from onthedot.gates.state import GateChange, GateState, Holder
+from onthedot.gates.state_store import GateStore
+from onthedot.gates.wait import flag_again, look_again
+from onthedot.gates.wake import wake_free
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api
@@ -72,15 +73,15 @@ def test_a_wake_that_gets_no_instants_ends(world: World, monkeypatch: pytest.Mon
     world.gates.put("acme", "stripe", GateLimits(per_second=1))
     let_wait(world, GATE, 500)
     changes: list[GateChange] = []
-    change = SqliteGateStore.change
+    change = GateStore.change
 
-    def overtaken(gates: SqliteGateStore, gate: GateId, wanted: GateChange) -> Any:
+    def overtaken(gates: GateStore, gate: GateId, wanted: GateChange) -> Any:
         changes.append(wanted)
         far = (world.clock.now() + 155_000) * 1000
         change(gates, gate, GateChange(sets={"next_instant": far}))
         return change(gates, gate, wanted)
 
-    monkeypatch.setattr(SqliteGateStore, "change", overtaken)
+    monkeypatch.setattr(GateStore, "change", overtaken)
     assert wake_free(world.engine, GATE, soon(world, 60)) == 0
     assert len(changes) == 1
 
@@ -92,17 +93,27 @@ def test_the_repair_of_many_holders_ends_in_time(world: World, monkeypatch: pyte
             holder = Holder(f"t{page}-{number}", "g", world.clock.now(), f"job_gone{page}{number}")
             world.gates.take(GATE, page, holder, room=8, newcomer=False, capacity=None)
     let_wait(world, GATE, 1)
-    give_back = SqliteGateStore.give_back
+    give_back = GateStore.give_back
 
     def slow(*about: Any) -> GateState:
         world.clock.advance(5)
         return give_back(*about)
 
-    monkeypatch.setattr(SqliteGateStore, "give_back", slow)
+    monkeypatch.setattr(GateStore, "give_back", slow)
     began = world.clock.now()
     assert 1 <= look(world)["places_freed"] <= 5
     assert world.clock.now() - began <= 25_000
     assert (world.gates.read(GATE).fire_at or 0) > world.clock.now(), "the next look goes on"
+
+
+def test_a_run_that_looks_again_overtakes_none_that_waits_before_it(world: World) -> None:
+    world.gates.put("acme", "stripe", GateLimits(in_flight=1))
+    first, second = let_wait(world, GATE, 2)
+    for run, status in ((second, Status.PENDING), (first, Status.DISPATCHED)):
+        look_again(world.engine, GATE, run)
+        stored = world.store.get(run.run_id)
+        assert stored is not None
+        assert stored.status is status
 
 
 def flag_keys(world: World, count: int) -> list[GateId]:
@@ -124,13 +135,13 @@ def test_keys_for_which_there_was_no_time_are_visited_by_the_next_tick(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = flag_keys(world, 8)
-    read = SqliteGateStore.read
+    read = GateStore.read
 
-    def slow(gates: SqliteGateStore, gate: GateId) -> GateState:
+    def slow(gates: GateStore, gate: GateId) -> GateState:
         world.clock.advance(1 if gate.is_key else 0)
         return read(gates, gate)
 
-    monkeypatch.setattr(SqliteGateStore, "read", slow)
+    monkeypatch.setattr(GateStore, "read", slow)
     assert 0 < look(world)["woken"] < len(keys)
     state = world.gates.read(GATE)
     assert (state.fire_at or 0) // BUCKET_MS == world.clock.now() // BUCKET_MS + 1
@@ -139,15 +150,15 @@ def test_keys_for_which_there_was_no_time_are_visited_by_the_next_tick(
 def test_keys_that_fail_go_behind_the_others(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a few keys that hang could take the time of all looks."""
     keys = flag_keys(world, 4)
-    read = SqliteGateStore.read
+    read = GateStore.read
 
-    def hanging(gates: SqliteGateStore, gate: GateId) -> GateState:
+    def hanging(gates: GateStore, gate: GateId) -> GateState:
         if gate in keys[:2]:
             world.clock.advance(6)
             raise Unavailable("throttled")
         return read(gates, gate)
 
-    monkeypatch.setattr(SqliteGateStore, "read", hanging)
+    monkeypatch.setattr(GateStore, "read", hanging)
     first, second = look(world), look(world)
     assert (first["gate_failed"], first["woken"]) == (2, 0)
     assert (second["gate_failed"], second["woken"]) == (0, 2)
@@ -159,20 +170,20 @@ def test_slow_gates_of_one_tenant_delay_no_late_run_of_another(world: World, mon
         let_wait(world, GateId("acme", f"gate{number}"), 1)
     late = a_run(world.clock).in_tenant("beta").due_in(30).pending().stored_in(world.store)
     world.clock.advance(180)
-    read = SqliteGateStore.read
+    read = GateStore.read
 
-    def slow(gates: SqliteGateStore, gate: GateId) -> GateState:
+    def slow(gates: GateStore, gate: GateId) -> GateState:
         world.clock.advance(8)
         return read(gates, gate)
 
-    monkeypatch.setattr(SqliteGateStore, "read", slow)
+    monkeypatch.setattr(GateStore, "read", slow)
     shards = tuple(range(world.deployment.shards))
     counts = dispatch_due(world.engine, world.progress, Tick(0, shards, world.clock.now(), "t"), soon(world, 80))
     assert counts["out_of_time"]
     stored = world.store.get(late.run_id)
     assert stored is not None
     assert stored.status is Status.DISPATCHED
-    monkeypatch.setattr(SqliteGateStore, "read", read)
+    monkeypatch.setattr(GateStore, "read", read)
     simulation = Simulation(world)
     simulation.let_pass(240)
     assert not any(world.store.read_slot(waiting_slot(GateId("acme", f"gate{n}"), MEDIUM, 0)).items for n in range(10))
@@ -220,14 +231,14 @@ def test_a_resumed_gate_wakes_the_runs_of_all_its_keys_and_one_that_fails_stops_
 ) -> None:
     put_gate(world.engine, "acme", "stripe", GateLimits(in_flight=1, paused=True))
     keys = flag_keys(world, 40)
-    read = SqliteGateStore.read
+    read = GateStore.read
 
-    def failing(gates: SqliteGateStore, gate: GateId) -> GateState:
+    def failing(gates: GateStore, gate: GateId) -> GateState:
         if gate == keys[0]:
             raise Unavailable("throttled")
         return read(gates, gate)
 
-    monkeypatch.setattr(SqliteGateStore, "read", failing)
+    monkeypatch.setattr(GateStore, "read", failing)
     put_gate(world.engine, "acme", "stripe", GateLimits(in_flight=1))
     waiting = [key for key in keys if world.store.read_slot(waiting_slot(key, MEDIUM, 0)).items]
     assert waiting == keys[:1]

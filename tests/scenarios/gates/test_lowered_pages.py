@@ -5,15 +5,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.places import lay_out, page_count, room
-from onthedot.domain.gates.state import GateState, Holder
-from onthedot.domain.runs.records import Status
-from onthedot.engines.sqlite.gates import SqliteGateStore
-from onthedot.use_cases.gates.give_back_places import give_back
-from onthedot.use_cases.gates.limited_gates import see
-from onthedot.use_cases.gates.wake import free_places
+from onthedot.core.records import Status
+from onthedot.gates.give_back import give_back
+from onthedot.gates.limited import see
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.places import lay_out, page_count, room
+from onthedot.gates.state import GateState, Holder
+from onthedot.gates.state_store import GateStore
+from onthedot.gates.wake import free_places
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api
@@ -84,7 +84,7 @@ def test_the_end_of_an_attempt_at_a_large_gate_wakes_a_run_by_its_own_page(
     def no_pages(*_: object) -> None:
         pytest.fail("all pages were read")
 
-    monkeypatch.setattr(SqliteGateStore, "pages", no_pages)
+    monkeypatch.setattr(GateStore, "pages", no_pages)
     give_back(world.engine, "acme", [f"{page}#stripe"], Holder(f"p{page}-0", "g", world.clock.now(), "job_x"))
     woken = world.store.get(job_id)
     assert woken is not None

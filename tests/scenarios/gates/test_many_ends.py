@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId, waiting_slot
-from onthedot.domain.gates.places import lay_out, page_count, room
-from onthedot.domain.gates.state import GateState, Holder
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.ports import Engine, Moved, Page, SlotEntry
-from onthedot.use_cases.gates.flag_gate import flag_gate
-from onthedot.use_cases.gates.give_back_places import give_back
+from onthedot.core.choices import Priority
+from onthedot.core.engine import Engine
+from onthedot.core.moves import Move
+from onthedot.core.ports import Moved, Page, SlotEntry
+from onthedot.core.records import Status
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.give_back import give_back
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId, waiting_slot
+from onthedot.gates.places import lay_out, page_count, room
+from onthedot.gates.state import GateState, Holder
 from tests.builders import World, a_run, a_world
 
 STRIPE = GateId("acme", "stripe")

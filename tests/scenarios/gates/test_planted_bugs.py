@@ -5,13 +5,14 @@ from itertools import count
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.runs.records import Definition, Priority, RetryPolicy
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.attempts.start_run import Started
-from onthedot.use_cases.jobs.change_job import cancel_job
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.records import Definition
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.start import Started
+from onthedot.gates.limits import GateLimits
+from onthedot.jobs.change import cancel_job
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.scenarios.gates import planted
 from tests.scenarios.gates.checks import Checks
 from tests.scenarios.gates.life import a_life
@@ -135,7 +136,8 @@ def _busy(limits: GateLimits) -> list[str]:
         gated.world.gates.put(GATE.tenant, GATE.name, limits)
         retry = RetryPolicy(jitter=False)
         definition = Definition(HttpTarget("http://x/"), retry=retry)
-        request = JobRequest(definition, "same", Priority.MEDIUM, DEFAULT_POOL, delay_ms=0, gates=(GATE.name,))
+        record = {"gates": (GATE.name,)}
+        request = JobRequest(definition, "same", Priority.MEDIUM, DEFAULT_POOL, delay_ms=0, record=record)
         api = gated.machine()
         jobs = [submit_job(api, GATE.tenant, request) for _ in range(12)]
         gated.let_pass(120)

@@ -2,13 +2,16 @@
 
 import pytest
 
-from onthedot.domain.gates import rate
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateState
-from onthedot.domain.runs.lifecycle import LEASE_MS
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Status
+from onthedot.core import lifecycle
+from onthedot.core.finish import FENCED_OFF
+from onthedot.core.lifecycle import LEASE_MS
+from onthedot.core.moves import Move
+from onthedot.core.records import Status
+from onthedot.core.start import Done
+from onthedot.gates import rate
+from onthedot.gates.limits import LONGEST_ASK_MS, GateLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import GateState
 from tests.scenarios.gates.test_hand_over import GATE, Chain
 from tests.scenarios.gates.test_hand_over import chain as chain  # noqa: PLC0414 - a fixture
 
@@ -32,6 +35,40 @@ def test_the_start_is_after_the_place_was_taken_and_the_place_is_given_back(
     assert run.status is Status.SUCCEEDED
     assert [run.attempts[0].started_at] == taken
     assert chain.world.gates.read(GateId("acme", GATE)).holders == frozenset()
+
+
+def test_an_attempt_that_was_fenced_off_gives_its_place_back(chain: Chain) -> None:
+    """The process that declared it lost has died before it did so."""
+    world = chain.world
+
+    def lost_meanwhile() -> None:
+        running = chain.simulation.stored(chain.runs[0])
+        lose = lifecycle.lose(running, world.clock.now(), generation="g2", deployment=world.deployment, how="lost")
+        world.store.move(lose)
+
+    chain.during[1] = lost_meanwhile
+    assert chain.execute()[1] == Done(FENCED_OFF)
+    assert chain.holders() == 0
+
+
+def test_a_worker_that_was_stopped_while_it_asked_its_gates_asks_again(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take, world = chain.world.gates.take, chain.world
+    stops = [LONGEST_ASK_MS / 1000 + 0.5]
+
+    def stopped(*given: object, **how: object) -> object:
+        answer = take(*given, **how)  # type: ignore[arg-type]
+        if stops:
+            world.gates.put("acme", GATE, GateLimits(in_flight=1, paused=True))
+            world.clock.advance(stops.pop())
+        return answer
+
+    monkeypatch.setattr(world.gates, "take", stopped)
+    chain.execute()
+    assert chain.calls == []
+    assert chain.simulation.status(chain.runs[0]) is Status.PENDING
+    assert chain.holders() == 0
 
 
 def test_a_run_without_gates_keeps_nothing_about_them(chain: Chain) -> None:

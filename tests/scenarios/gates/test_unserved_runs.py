@@ -5,12 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId, waiting_slot
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.ports import Deadline
-from onthedot.use_cases.gates.flag_gate import flag_gate
-from onthedot.use_cases.gates.wake import wake_free
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Status
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId, waiting_slot
+from onthedot.gates.wake import wake_free
 from tests.builders import World, a_run, a_world
 
 STRIPE = GateId("acme", "stripe")

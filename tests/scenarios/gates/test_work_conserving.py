@@ -5,11 +5,12 @@ from functools import partial
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.runs.records import Definition, Priority, RetryPolicy, Status
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.records import Definition, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.gates.limits import GateLimits
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.builders import NOON
 from tests.scenarios.gates.checks import Checks
 from tests.scenarios.kits.gate_journal import RunWrite
@@ -28,7 +29,7 @@ def submit(
 ) -> None:
     """Let a client submit runs that are due at once."""
     definition = Definition(HttpTarget("http://x/"), retry=RetryPolicy(jitter=False))
-    request = JobRequest(definition, "same", Priority.MEDIUM, pool, delay_ms=0, gates=gates)
+    request = JobRequest(definition, "same", Priority.MEDIUM, pool, delay_ms=0, record={"gates": gates})
     for _ in range(count):
         gated.at(at, partial(submit_job, gated.machine(), tenant, request))
 

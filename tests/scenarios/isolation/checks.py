@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.domain.gates.names import WAIT
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status
-from onthedot.domain.runs.slots import bucket_of, shard_of
-from onthedot.domain.schedules.recurrence import MisfirePolicy
-from onthedot.domain.schedules.schedule import fires_between
-from onthedot.domain.targets.types import WorkflowTarget
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.explain_job import explain_job
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.records import TERMINAL, Kind, Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import bucket_of, shard_of
+from onthedot.gates.names import WAIT
+from onthedot.jobs.explain_job import explain_job
+from onthedot.schedules.choices import MisfirePolicy
+from onthedot.schedules.schedule import fires_between
+from onthedot.targets.types import WorkflowTarget
 from tests.poison import UNREADABLE
 from tests.scenarios.isolation.story import MINUTE, Poisoned, Story
 from tests.scenarios.kits.latency import RETRIED_MS, Trouble
@@ -142,8 +142,10 @@ class Checks:
     def progress(self) -> list[str]:
         """Return the shards whose passes are not complete up to the present."""
         with self.story.troubled.world.database.transaction() as connection:
-            rows = connection.execute("SELECT shard, done FROM shard_progress").fetchall()
-        done = {row["shard"]: json.loads(row["done"]) for row in rows}
+            rows = connection.execute(
+                "SELECT substr(partition, 10) AS shard, content FROM items WHERE partition LIKE 'progress#%'"
+            ).fetchall()
+        done = {int(row["shard"]): json.loads(json.loads(row["content"])["done"]) for row in rows}
         present = bucket_of(self.story.troubled.clock.now()) - 1
         behind = [f"shard {shard}: {at}" for shard, at in done.items() if min(at["fire"], at["watch"]) < present]
         missing = set(range(self.story.troubled.world.deployment.shards)) - set(done)

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy
-from onthedot.domain.runs.slots import BUCKET_MS, SlotKind
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, EverySchedule, Schedule
-from onthedot.domain.targets.types import HttpTarget, WorkflowTarget
-from onthedot.domain.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.workflows.submit_workflow import submit_workflow
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.errors import Unavailable
+from onthedot.core.records import Definition, Record
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import BUCKET_MS, Deployment, SlotKind
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.schedules.choices import Misfire, MisfirePolicy
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Recurrence, Schedule
+from onthedot.targets.types import HttpTarget, WorkflowTarget
+from onthedot.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
+from onthedot.workflows.submit import submit_workflow
 from tests.builders import NOON
 from tests.poison import READABLE, UNREADABLE
 from tests.scenarios.kits.latency import Trouble

@@ -2,9 +2,9 @@
 
 import pytest
 
-from onthedot.domain.runs.records import Status
-from onthedot.ports import TickLease
-from onthedot.use_cases.dispatch import dispatch_due
+from onthedot.core import tick
+from onthedot.core.ports import TickLease
+from onthedot.core.records import Status
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.outages import StormySimulation
 
@@ -29,10 +29,10 @@ def test_a_redelivered_tick_that_meets_another_one_sends_its_claims_later_and_in
 
 
 def test_a_redelivered_tick_sends_the_runs_that_were_claimed_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch_due, "LARGE_SLOT", 1)
+    monkeypatch.setattr(tick, "LARGE_SLOT", 1)
     with a_world() as world:
         stormy = StormySimulation(world)
-        run = a_run(world.clock).due_in(dispatch_due.CLAIMED_AHEAD * 60 + 59).pending().stored_in(world.store)
+        run = a_run(world.clock).due_in(tick.CLAIMED_AHEAD * 60 + 59).pending().stored_in(world.store)
         stormy.outages.fail("queues.send", seconds=10)
         stormy.plan_ticks()
         stormy.dispatch()

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs.records import Status
-from onthedot.domain.runs.slots import BUCKET_MS, REREAD
-from onthedot.ports import Deadline, RunMessage
-from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.core.ports import Deadline, RunMessage
+from onthedot.core.records import Status
+from onthedot.core.send import message_for
+from onthedot.core.slots import BUCKET_MS, REREAD
 from tests.builders import DEPLOYMENT, World, a_run, a_world
 from tests.scenarios.kits.index_lag import lagging
 from tests.scenarios.kits.outages import StormySimulation

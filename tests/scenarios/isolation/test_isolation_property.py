@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
+from onthedot.core.errors import Unavailable
 from tests.builders import NOON
 from tests.scenarios.isolation.checks import Checks, note_waiting
 from tests.scenarios.isolation.story import MINUTE, STORY, Story, a_deployment, tell

@@ -2,11 +2,12 @@
 
 import pytest
 
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.domain.runs.slots import SlotKind
-from onthedot.ports import Deadline, RunMessage
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.explain_job import explain_job
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Deadline, RunMessage
+from onthedot.core.records import Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import SlotKind
+from onthedot.jobs.explain_job import explain_job
 from tests.builders import World
 from tests.poison import UNREADABLE
 from tests.scenarios.kits.poisoning import poison_slot, raw_fields

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Definition, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, REREAD, SlotKind, bucket_of, slot_name
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.domain.workers.pools import Requirements
-from onthedot.ports import Deadline, Undecided
-from onthedot.use_cases.dispatch.find_pool import reroute_entries
-from onthedot.use_cases.dispatch.set_aside import UNHANDLED
+from onthedot.core.choices import Requirements
+from onthedot.core.find_pool import reroute_entries
+from onthedot.core.moves import Move
+from onthedot.core.ports import Deadline, Undecided
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.set_aside import UNHANDLED
+from onthedot.core.slots import BUCKET_MS, REREAD, SlotKind, bucket_of, slot_name
+from onthedot.targets.types import HttpTarget
 from tests.builders import NOON, World, a_run
 from tests.scenarios.kits.faults import Faults, FaultyStore
 from tests.scenarios.kits.outages import StormySimulation

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.moves import Move
-from onthedot.ports import Deadline, Refused, SlotEntry, Undecided
-from onthedot.use_cases.dispatch.find_pool import Rerouted, reroute_entries
+from onthedot.core.find_pool import Rerouted, reroute_entries
+from onthedot.core.moves import Move, applied
+from onthedot.core.ports import Deadline, Refused, SlotEntry, Undecided
 from tests.builders import World, a_run
 
 
@@ -18,7 +17,7 @@ def rerouted(world: World, monkeypatch: pytest.MonkeyPatch, answer: Any) -> tupl
     [entry] = world.store.read_slot(run.slot).items
 
     def answers(_: Any, moves: Sequence[Move], __: Deadline) -> list[Any]:
-        return [answer(lifecycle.applied(run, move)) for move in moves]
+        return [answer(applied(run, move)) for move in moves]
 
     monkeypatch.setattr(type(world.store), "move_many", answers)
     return reroute_entries(world.engine, [entry], Deadline.after(world.clock.now(), 10_000)), entry

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs import sweep as sweep_rules
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, aside_slot, bucket_of, slot_shard
-from onthedot.domain.runs.stamping import plan_stamps
-from onthedot.ports import Deadline, RunStore
-from onthedot.use_cases.dispatch import stamp_runs, sweep_overdue
-from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
-from onthedot.use_cases.dispatch.set_aside import BUCKETS_BETWEEN, UNHANDLED, set_aside, take_up
-from onthedot.use_cases.jobs.explain_job import explain_job
+from onthedot.core import stamp, sweep
+from onthedot.core import sweep_slots as sweep_rules
+from onthedot.core.ports import Deadline, RunStore
+from onthedot.core.records import Record, Status
+from onthedot.core.set_aside import BUCKETS_BETWEEN, UNHANDLED, set_aside, take_up
+from onthedot.core.slots import BUCKET_MS, SlotKind, aside_slot, bucket_of, slot_shard
+from onthedot.core.stamping import plan_stamps
+from onthedot.jobs.audit import audit_due_jobs
+from onthedot.jobs.explain_job import explain_job
 from tests.builders import NOON, VirtualClock, World, a_run, a_world
 from tests.poison import UNREADABLE
 from tests.scenarios.kits.faults import Faults, FaultyStore
@@ -103,7 +103,7 @@ def test_a_recurring_job_that_raises_an_error_stops_no_other(
             raise ZeroDivisionError("a fault of ours")
         return plan(job, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(stamp_runs, "plan_stamps", raising)
+    monkeypatch.setattr(stamp, "plan_stamps", raising)
     simulation.let_pass(600)
     assert len(fired(simulation, good)) == 10
     aside = simulation.stored(bad)
@@ -127,7 +127,7 @@ def test_a_run_whose_sweep_raises_an_error_stops_no_other(
             raise ZeroDivisionError("a fault of ours")
         return decide(run, *more, **others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(sweep_overdue, "decide", raising)
+    monkeypatch.setattr(sweep, "decide", raising)
     simulation.let_pass(300)
     assert {simulation.status(run) for run in lost[1:]} == {Status.SUCCEEDED}
     assert simulation.stored(lost[0]).aside_why == f"{UNHANDLED}ZeroDivisionError: a fault of ours"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Status
-from onthedot.domain.runs.slots import BUCKET_MS
-from onthedot.ports import TickLease
+from onthedot.core.ports import TickLease
+from onthedot.core.records import Status
+from onthedot.core.slots import BUCKET_MS
 from tests.builders import World
 from tests.scenarios.kits.healthy import FAR, SHARDS, all_on_time, healthy
 from tests.scenarios.kits.simulation import Simulation

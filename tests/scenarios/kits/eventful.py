@@ -4,14 +4,15 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Answer, Call, Deadline
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.events.handle_event import Event, Handled, handle_event
-from onthedot.use_cases.jobs.change_job import change_job
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.ports import Answer, Call, Deadline
+from onthedot.core.records import Definition, Record
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.events.handle import Event, Handled, handle_event
+from onthedot.jobs.change import change_job
+from onthedot.jobs.changes import JobChange
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.builders import NOON, World
 from tests.scenarios.kits.faults import Faults
 from tests.scenarios.kits.simulation import NEVER, RecordingTarget, Simulation
@@ -77,7 +78,8 @@ class Eventful(Simulation):
     def entries(self) -> list[tuple[str, str]]:
         """Everything that stands in the index: job and name, once for each key."""
         with self.world.database.transaction() as connection:
-            return [tuple(row) for row in connection.execute("SELECT job_id, name FROM patterns")]
+            rows = connection.execute("SELECT sort FROM items WHERE partition LIKE 'pattern#%'").fetchall()
+        return [(job_id, name) for row in rows for job_id, _, name in [row["sort"].partition("#")]]
 
 
 def an_event(event_id: str = "e-1", what: str = "Order Paid") -> Event:

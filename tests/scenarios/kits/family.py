@@ -5,12 +5,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import TERMINAL, Definition, Priority, Record, RetryPolicy, Status
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Answer, Call
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core.choices import OnParentFailure, Priority, RetryPolicy
+from onthedot.core.ports import Answer, Call
+from onthedot.core.records import TERMINAL, Definition, Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.builders import World
 from tests.scenarios.kits.faults import Faults
 from tests.scenarios.kits.simulation import NEVER, Simulation

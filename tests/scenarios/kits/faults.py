@@ -1,28 +1,19 @@
 """Faults at chosen effects: die before or after one, halfway through a batch, or lose its reply."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any, TypeVar
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateChange, GateState, Holder
-from onthedot.domain.runs.dead_letters import ALWAYS, Window
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.domain.runs.records import Priority, Record
-from onthedot.ports import (
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.moves import Move
+from onthedot.core.ports import (
     Deadline,
-    GateAnswer,
-    GateStore,
     ListEntry,
     Moved,
     Page,
-    PatternEntry,
-    PatternStore,
-    ProgressStore,
     QueueCounts,
     ReadRecords,
     Received,
@@ -31,9 +22,13 @@ from onthedot.ports import (
     RunQueues,
     RunStore,
     SlotEntry,
-    TickLease,
     Undecided,
 )
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.records import Record
+from onthedot.events.pattern_store import PatternStore
+from onthedot.gates.state_store import GateStore
+from onthedot.jobs.failed import ALWAYS, Window
 
 Result = TypeVar("Result")
 
@@ -173,81 +168,39 @@ class FaultyQueues:
 
 
 @dataclass
-class FaultyPatterns:
-    """An index of patterns whose writes are effects."""
+class FaultyPort:
+    """A store of which some calls are effects. `halves` makes the arguments of half an effect."""
 
-    inner: PatternStore
+    inner: Any
     faults: Faults
+    effects: Mapping[str, str]
+    halves: Callable[..., tuple[Any, ...]] | None = None
 
-    def put(self, tenant: str, keys: Sequence[str], entry: PatternEntry) -> None:
-        half = keys[: len(keys) // 2]
-        self.faults.around(
-            "put pattern",
-            lambda: self.inner.put(tenant, keys, entry),
-            lambda: self.inner.put(tenant, half, entry),
-        )
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self.inner, name)
+        return partial(self._around, call, self.effects[name]) if name in self.effects else call
 
-    def remove(self, tenant: str, keys: Sequence[str], job_id: str, name: str) -> None:
-        half = keys[: len(keys) // 2]
-        self.faults.around(
-            "remove pattern",
-            lambda: self.inner.remove(tenant, keys, job_id, name),
-            lambda: self.inner.remove(tenant, half, job_id, name),
-        )
-
-    def matching(self, tenant: str, keys: Sequence[str]) -> Iterator[PatternEntry]:
-        return self.inner.matching(tenant, keys)
-
-    def first_time(self, tenant: str, event_id: str, time: int, expires_at: int) -> int:
-        return self.faults.around("remember event", lambda: self.inner.first_time(tenant, event_id, time, expires_at))
+    def _around(self, call: Callable[..., Any], effect: str, *given: Any, **named: Any) -> Any:
+        halves = self.halves
+        half = None if halves is None else lambda: call(*halves(*given), **named)
+        return self.faults.around(effect, lambda: call(*given, **named), half)
 
 
-@dataclass
-class FaultyProgress:
-    inner: ProgressStore
-    faults: Faults
+def faulty_patterns(inner: PatternStore, faults: Faults) -> Any:
+    """Return an index of patterns whose writes are effects."""
+    effects = {"put": "put pattern", "remove": "remove pattern", "first_time": "remember event"}
 
-    def begin(self, lease: TickLease, now: int) -> Mapping[int, ShardProgress] | None:
-        return self.faults.around("begin the tick", lambda: self.inner.begin(lease, now))
+    def half(tenant: str, keys: Any, *rest: Any) -> tuple[Any, ...]:
+        return (tenant, keys, *rest) if isinstance(keys, str) else (tenant, keys[: len(keys) // 2], *rest)
 
-    def finish(
-        self, lease: TickLease, before: Mapping[int, ShardProgress], after: Mapping[int, ShardProgress]
-    ) -> frozenset[int]:
-        return self.faults.around("write progress", lambda: self.inner.finish(lease, before, after))
+    return FaultyPort(inner, faults, effects, half)
 
 
-@dataclass
-class FaultyGates:
-    """Gates whose writes are effects."""
+def faulty_progress(inner: ProgressStore, faults: Faults) -> Any:
+    return FaultyPort(inner, faults, {"begin": "begin the tick", "finish": "write progress"})
 
-    inner: GateStore
-    faults: Faults
 
-    def find(self, tenant: str, name: str) -> GateLimits | None:
-        return self.inner.find(tenant, name)
-
-    def put(self, tenant: str, name: str, limits: GateLimits | None) -> None:
-        self.faults.around("put gate", lambda: self.inner.put(tenant, name, limits))
-
-    def names(self, tenant: str, limit: int, cursor: str | None = None) -> Page[tuple[str, GateLimits]]:
-        return self.inner.names(tenant, limit, cursor)
-
-    def read(self, gate: GateId) -> GateState:
-        return self.inner.read(gate)
-
-    def pages(self, gate: GateId) -> Sequence[frozenset[Holder]]:
-        return self.inner.pages(gate)
-
-    def take(
-        self, gate: GateId, page: int, holder: Holder, *, room: int, newcomer: bool, capacity: int | None
-    ) -> GateAnswer:
-        def take() -> GateAnswer:
-            return self.inner.take(gate, page, holder, room=room, newcomer=newcomer, capacity=capacity)
-
-        return self.faults.around("take place", take)
-
-    def give_back(self, gate: GateId, page: int, holder: Holder) -> GateState:
-        return self.faults.around("give place back", lambda: self.inner.give_back(gate, page, holder))
-
-    def change(self, gate: GateId, change: GateChange) -> GateAnswer:
-        return self.faults.around("change gate", lambda: self.inner.change(gate, change))
+def faulty_gates(inner: GateStore, faults: Faults) -> Any:
+    """Return gates whose writes are effects."""
+    effects = {"put": "put gate", "take": "take place", "give_back": "give place back", "change": "change gate"}
+    return FaultyPort(inner, faults, effects)

@@ -4,11 +4,12 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from onthedot import registry_codec
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import TENANT, GateId
-from onthedot.domain.gates.state import Holder
-from onthedot.domain.runs.records import Status
+from onthedot.core.keys import GATES_PREFIX, LIMITS_PARTITION, TENANT_PREFIX, Key, gate_name_of, gate_of
+from onthedot.core.records import Status
+from onthedot.gates.limit_store import limits_of
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import TENANT, GateId
+from onthedot.gates.state import Holder
 from tests.builders import World
 
 
@@ -57,7 +58,7 @@ class LimitsWrite(NamedTuple):
 
 
 _RUN: Final = RunWrite._fields[1:]
-_GATE: Final = ("gate", "page", "holders", "capacity", "slot", "flagged_at")
+_ITEM: Final = ("partition", "sort", "content")
 
 
 @dataclass
@@ -72,14 +73,13 @@ class Journal:
     def __post_init__(self) -> None:
         with self.world.database.transaction() as connection:
             connection.create_function("run_written", len(_RUN), self._run)
-            connection.create_function("gate_written", len(_GATE), self._gate)
-            connection.create_function("limits_written", 3, self._limits)
+            connection.create_function("item_written", len(_ITEM), self._item)
             _on_writes(connection, "runs", f"run_written({_new(_RUN)})")
-            _on_writes(connection, "gate_states", f"gate_written({_new(_GATE)})")
-            _on_writes(connection, "gates", "limits_written(NEW.tenant, NEW.name, NEW.limits)")
-            _on_writes(connection, "limits", f"limits_written(NEW.name, '{TENANT}', NEW.content)")
-            connection.execute(_on_delete("gates", "limits_written(OLD.tenant, OLD.name, NULL)"))
-            connection.execute(_on_delete("limits", f"limits_written(OLD.name, '{TENANT}', NULL)"))
+            _on_writes(connection, "items", f"item_written({_new(_ITEM)})")
+            connection.execute(
+                "CREATE TRIGGER journal_items_delete AFTER DELETE ON items"
+                " BEGIN SELECT item_written(OLD.partition, OLD.sort, NULL); END"
+            )
 
     def _run(self, *values: Any) -> None:
         named = dict(zip(_RUN, values, strict=True))
@@ -89,19 +89,20 @@ class Journal:
         named["attempt"] = named["attempt"] or 0
         self.runs.append(RunWrite(self.world.clock.now(), **named))
 
-    def _gate(self, gate: str, page: int, holders: str, *rest: Any) -> None:
-        held = frozenset(map(Holder.read, json.loads(holders)))
-        self.gates.append(GateWrite(self.world.clock.now(), GateId.read(gate), page, held, *rest))
-
-    def _limits(self, tenant: str, name: str, text: str | None) -> None:
-        gate = GateId(tenant, name)
-        limits: GateLimits | None = None
-        if text is not None:
-            limits = registry_codec.limits_of(text) if name == TENANT else registry_codec.gate_limits_of(text)
-        now = self.world.clock.now()
-        # A put deletes the row and writes it anew.
-        self.limits = [one for one in self.limits if (one.at, one.gate) != (now, gate)]
-        self.limits.append(LimitsWrite(now, gate, limits))
+    def _item(self, partition: str, sort: str, content: str | None) -> None:
+        key, now = Key(partition, sort), self.world.clock.now()
+        values: dict[str, Any] = {} if content is None else json.loads(content)
+        text, gate = values.get("limits"), gate_of(key)
+        if gate is not None and content is not None:
+            held = frozenset(map(Holder.read, values.get("h", ())))
+            about = (values.get("c"), values.get("slot"), values.get("f"))
+            self.gates.append(GateWrite(now, GateId.read(gate), int(sort), held, *about))
+        elif partition.startswith(GATES_PREFIX):
+            of = GateId(partition.removeprefix(GATES_PREFIX), gate_name_of(key))
+            self.limits.append(LimitsWrite(now, of, None if text is None else limits_of(GateLimits, text)))
+        elif partition == LIMITS_PARTITION:
+            of = GateId(sort.removeprefix(TENANT_PREFIX), TENANT)
+            self.limits.append(LimitsWrite(now, of, None if text is None else limits_of(TenantLimits, text)))
 
 
 def _new(names: tuple[str, ...]) -> str:
@@ -111,7 +112,3 @@ def _new(names: tuple[str, ...]) -> str:
 def _on_writes(connection: Any, table: str, call: str) -> None:
     for event in ("INSERT", "UPDATE"):
         connection.execute(f"CREATE TRIGGER journal_{table}_{event} AFTER {event} ON {table} BEGIN SELECT {call}; END")
-
-
-def _on_delete(table: str, call: str) -> str:
-    return f"CREATE TRIGGER journal_{table}_delete AFTER DELETE ON {table} BEGIN SELECT {call}; END"

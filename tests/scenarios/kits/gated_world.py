@@ -9,30 +9,29 @@ from functools import partial
 from typing import Any, Final
 from unittest import mock
 
-from onthedot.domain import ids
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import OnthedotError, StaleAttempt, Unavailable
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.progress import LatestProgress
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import BUCKET_MS
-from onthedot.domain.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
-from onthedot.domain.workers.records import Load, Resources
-from onthedot.engines.caches import CachedGates, CachedLimits
+from onthedot.core import ids, lifecycle
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.engine import Engine
+from onthedot.core.errors import OnthedotError, StaleAttempt, Unavailable
+from onthedot.core.keys import worker_key
+from onthedot.core.ports import Answer, Call, Deadline, Received
+from onthedot.core.progress import LatestProgress
+from onthedot.core.records import Record
+from onthedot.core.schema import PRIORITIES
+from onthedot.core.slots import BUCKET_MS, Deployment, queue_key
+from onthedot.core.start import Done
+from onthedot.core.stopping import Stop
+from onthedot.core.tick import continue_tick, dispatch_due, must_be_redelivered, plan_ticks
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Answer, Call, Deadline, Engine, Received
-from onthedot.schema import PRIORITIES
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Done
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
-from onthedot.use_cases.dispatch.plan_ticks import continue_tick, plan_ticks
-from onthedot.use_cases.gates import ask_gates, wake
-from onthedot.use_cases.workers.lease_batch import LeasedRun
-from onthedot.use_cases.workers.lease_runs import lease_runs
-from onthedot.use_cases.workers.report_run import complete_run
-from onthedot.use_cases.workers.worker_registry import Offer, beat_worker, find_worker, register_worker
+from onthedot.gates import ask as ask_gates
+from onthedot.gates import wake
+from onthedot.gates.limit_store import LimitsStore
+from onthedot.gates.state_store import GateStore
+from onthedot.workers.lease import LeasedRun, lease_runs
+from onthedot.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
+from onthedot.workers.records import Load, Resources
+from onthedot.workers.registrations import Offer, beat_worker, find_worker, register_worker
+from onthedot.workers.report import complete_run
 from tests.builders import World
 from tests.scenarios.kits.faults import Crash
 from tests.scenarios.kits.gate_journal import Journal
@@ -143,8 +142,9 @@ class GatedWorld:
         """Return the engine of one machine: its calls take time and may fail, and it remembers limits."""
         lagging: Any = LaggingStore(self.world.store, self.index)
         engine = self.weather.engine(replace(self.world.engine, store=lagging))
-        limits, gates = CachedLimits(engine.limits, self.clock), CachedGates(engine.gates, self.clock)
-        return replace(engine, limits=limits, gates=gates)
+        items: Any = Perturbed(self.world.items, "items", self.weather)
+        limits = LimitsStore(items, self.clock, remembers=True)
+        return replace(engine, limits=limits, gates=GateStore(items, self.clock, remembers=True))
 
     def at(self, instant: int, act: Callable[[], object]) -> None:
         """Let a client act at this instant, until no service fails."""
@@ -278,7 +278,8 @@ class GatedWorld:
         query = "SELECT 1 FROM messages WHERE queue IN (?, ?, ?) AND visible_at <= ? LIMIT 1"
         queues = [queue_key(pool, priority) for priority in PRIORITIES]
         with self.world.database.transaction() as connection:
-            assigned = connection.execute("SELECT 1 FROM assigned WHERE worker_id = ?", (worker_id,)).fetchone()
+            worker = self.world.items.get(worker_key(worker_id))
+            assigned = worker is not None and worker.texts("assigned")
             return bool(assigned or connection.execute(query, (*queues, self.clock.now())).fetchone())
 
     def _complete(self, engine: Engine, lease: LeasedRun, running: dict[str, None]) -> None:

@@ -1,8 +1,8 @@
 """Healthy runs beside records, slots and pools that fail, and the checks that all scenarios of isolation share."""
 
-from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import bucket_of
-from onthedot.ports import TickLease
+from onthedot.core.ports import TickLease
+from onthedot.core.records import Record
+from onthedot.core.slots import bucket_of
 from tests.builders import DEPLOYMENT, World
 from tests.scenarios.kits.simulation import Simulation
 

@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.records import Kind
+from onthedot.core.clock import VirtualClock
+from onthedot.core.keys import GATE_PREFIX
+from onthedot.core.ports import Page, SlotEntry
+from onthedot.core.records import Kind
+from onthedot.core.schema import DUE
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Page, SlotEntry
-from onthedot.schema import DUE
 from tests.builders import World
 
 _COLUMNS: Final = ("run_id", "job_id", DUE.partition_key, DUE.sort_key, *DUE.included)
@@ -19,8 +20,7 @@ _LISTED: Final = ", ".join(_COLUMNS)
 _NEW: Final = ", ".join(f"NEW.{name}" for name in _COLUMNS)
 _PLACES: Final = ", ".join("?" * len(_COLUMNS))
 _SHOW_GATE: Final = (
-    "INSERT INTO gate_states (gate, page, holders, priorities, expires_at, slot, fire_at)"
-    " VALUES (?, 0, '[]', '[]', 0, ?, ?)"
+    f"INSERT INTO items (partition, sort, content, slot, fire_at) VALUES ('{GATE_PREFIX}' || ?, '0', '{{}}', ?, ?)"
 )
 
 
@@ -64,9 +64,11 @@ class LaggingIndex:
                     f" INSERT INTO writes (shown_at, {_LISTED}) VALUES (shown_at(), {_NEW}); END"
                 )
                 connection.execute(
-                    f"CREATE TRIGGER noted_gate_{event} AFTER {event} ON gate_states WHEN NEW.page = 0 BEGIN"
+                    f"CREATE TRIGGER noted_gate_{event} AFTER {event} ON items"
+                    f" WHEN NEW.partition LIKE '{GATE_PREFIX}%' AND NEW.sort = '0' BEGIN"
                     " INSERT INTO writes (shown_at, run_id, kind, slot, fire_at)"
-                    " VALUES (shown_at(), NEW.gate, 'gate', NEW.slot, NEW.fire_at); END"
+                    f" VALUES (shown_at(), substr(NEW.partition, {len(GATE_PREFIX) + 1}), 'gate', NEW.slot,"
+                    " NEW.fire_at); END"
                 )
 
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
@@ -92,7 +94,7 @@ class LaggingIndex:
             return
         self._shown[row["run_id"]] = row["number"]
         if row["kind"] == Kind.GATE:
-            copy.execute("DELETE FROM gate_states WHERE gate = ?", (row["run_id"],))
+            copy.execute("DELETE FROM items WHERE partition = ?", (GATE_PREFIX + row["run_id"],))
             if row["slot"] is not None:
                 copy.execute(_SHOW_GATE, (row["run_id"], row["slot"], row["fire_at"]))
             return

@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import ReadRecords, RunMessage, Undecided
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import ReadRecords, RunMessage, Undecided
+from onthedot.core.records import Record, Status
 from tests.builders import World
 from tests.scenarios.kits.simulation import Simulation
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from onthedot.domain.ids import is_scheduled
-from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status
+from onthedot.core.ids import is_scheduled
+from onthedot.core.records import TERMINAL, Kind, Record, Status
 from tests.scenarios.kits.recurring import runs_of
 from tests.scenarios.kits.simulation import Simulation
 

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from onthedot.domain.errors import Unavailable
-from onthedot.ports import Clock, Engine, ReadRecords, Undecided
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Clock, ReadRecords, Undecided
 from tests.scenarios.kits.faults import Crash
 
-PORTS: Final = ("store", "queues", "gates", "limits", "registry")
+PORTS: Final = ("store", "queues", "registry")
 READS: Final = frozenset(
     {"get", "get_many", "read_slot", "runs_of", "failed", "find", "read", "pages", "names", "visible", "oldest_age_ms"}
-    | {"receive", "workers", "all"}
+    | {"query", "receive", "workers", "all"}
 )
 """The calls that change nothing. `receive` is among them: the message of a lost reply is delivered again."""
 BATCHES: Final = frozenset({"move_many", "create_many", "get_many", "send"})

@@ -4,9 +4,9 @@ import json
 from itertools import count
 from typing import Any
 
-from onthedot.codec import encode
-from onthedot.domain.ids import job_id_for_key
-from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, shard_of, slot_name
+from onthedot.core.codec import encode
+from onthedot.core.ids import job_id_for_key
+from onthedot.core.slots import BUCKET_MS, SlotKind, bucket_of, shard_of, slot_name
 from tests.builders import World, a_run
 from tests.poison import poisoned
 

@@ -4,16 +4,15 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any
 
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy
-from onthedot.domain.targets.types import ShellTarget
-from onthedot.domain.workers.pools import Requirements
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
-from onthedot.ports import Answer
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.workers.lease_batch import LeasedRun, LeasedRuns
-from onthedot.use_cases.workers.lease_runs import lease_runs
-from onthedot.use_cases.workers.report_run import complete_run, keep_lease
-from onthedot.use_cases.workers.worker_registry import Offer, beat_worker, find_worker, register_worker
+from onthedot.core.choices import Priority, Requirements, RetryPolicy
+from onthedot.core.ports import Answer
+from onthedot.core.records import Definition, Record
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import ShellTarget
+from onthedot.workers.lease import LeasedRun, LeasedRuns, lease_runs
+from onthedot.workers.records import Load, Resources, WorkerRecord
+from onthedot.workers.registrations import Offer, beat_worker, find_worker, register_worker
+from onthedot.workers.report import complete_run, keep_lease
 from tests.scenarios.kits.faults import Faults
 from tests.scenarios.kits.simulation import NEVER, Simulation
 
@@ -34,7 +33,7 @@ def a_shell_job(simulation: Simulation, delay_s: float = 0, **given: Any) -> Rec
         pool=POOL,
         delay_ms=round(delay_s * 1000),
         idempotency_key=given.pop("key", None),
-        gates=given.pop("gates", ()),
+        record={"gates": given.pop("gates", ())},
     )
     return submit_job(simulation.world.engine, given.pop("tenant", "acme"), request)
 

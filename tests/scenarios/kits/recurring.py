@@ -3,15 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Definition, Kind, Priority, Record, RetryPolicy, Status
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, EverySchedule, Schedule
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Engine
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.change_job import change_job
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.engine import Engine
+from onthedot.core.records import Definition, Kind, Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.jobs.change import change_job
+from onthedot.jobs.changes import JobChange
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.schedules.choices import Misfire, MisfirePolicy, OverlapPolicy
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Recurrence, Schedule
+from onthedot.targets.types import HttpTarget
 from tests.scenarios.kits.faults import Faults
 from tests.scenarios.kits.simulation import NEVER, Simulation
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from onthedot.clock import VirtualClock
+from onthedot.core.clock import VirtualClock
 from tests.scenarios.kits.faults import Crash
 
 

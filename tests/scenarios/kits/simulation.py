@@ -5,30 +5,30 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
-from onthedot.domain.runs.slots import BUCKET_MS
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.domain.workers.pools import PoolKind
-from onthedot.ports import Answer, Call, Deadline, Engine
-from onthedot.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Answer, Call, Deadline
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.core.served_shards import ServedShards
+from onthedot.core.slots import BUCKET_MS, queue_key
+from onthedot.core.start import Done, Verdict
+from onthedot.core.tick import dispatch_due, must_be_redelivered, plan_ticks
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from onthedot.testing.scheduler import NoLeases as NoLeases  # noqa: PLC0414 - other kits import it from here
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Done, Verdict
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
-from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.shards.served_shards import ServedShards
+from onthedot.workers.pools import PoolKind
 from tests.builders import World
 from tests.scenarios.kits.faults import (
     Crash,
     Faults,
-    FaultyGates,
-    FaultyPatterns,
-    FaultyProgress,
     FaultyQueues,
     FaultyStore,
+    faulty_gates,
+    faulty_patterns,
+    faulty_progress,
 )
 
 NEVER = Faults()
@@ -72,8 +72,8 @@ class Simulation:
             self.world.engine,
             store=FaultyStore(self.world.engine.store, faults),
             queues=FaultyQueues(self.world.queues, faults),
-            patterns=FaultyPatterns(self.world.patterns, faults),
-            gates=FaultyGates(self.world.gates, faults),
+            patterns=faulty_patterns(self.world.patterns, faults),
+            gates=faulty_gates(self.world.gates, faults),
         )
 
     def submit(self, delay_s: float, *, faults: Faults = NEVER, key: str | None = None, retries: int = 3) -> Record:
@@ -95,7 +95,7 @@ class Simulation:
     def dispatch(self, faults: Faults = NEVER, *, no_time: bool = False) -> None:
         """Take what ticks are visible; one whose dispatcher dies, or could not send all, stays in the queue."""
         for received in self.world.ticks.receive_ticks(10):
-            progress = FaultyProgress(self.world.progress, faults)
+            progress = faulty_progress(self.world.progress, faults)
             deadline = Deadline.after(self.clock.now(), 0 if no_time else 80_000)
             try:
                 counts = dispatch_due(self.engine(faults), progress, received.tick, deadline)

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.scenarios.kits.simulation import Simulation
 
 WITHIN = 60
@@ -20,7 +21,7 @@ def a_request(delay_s: float = 0, within: int | None = WITHIN, **given: Any) -> 
         fingerprint="same",
         priority=Priority.MEDIUM,
         pool=DEFAULT_POOL,
-        start_within_seconds=within,
+        record={"start_within_seconds": within, "gates": given.pop("gates", ())},
     )
     timed: dict[str, Any] = {} if {"recurrence", "pattern"} & given.keys() else {"delay_ms": round(delay_s * 1000)}
     return replace(request, **timed, **given)

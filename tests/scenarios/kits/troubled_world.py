@@ -9,21 +9,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.slots import BUCKET_MS
-from onthedot.domain.targets.types import WorkflowTarget
-from onthedot.domain.workers.pools import PoolKind
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Answer, Call, Deadline, Received
+from onthedot.core.schema import PRIORITIES
+from onthedot.core.served_shards import ServedShards
+from onthedot.core.slots import BUCKET_MS, Deployment, queue_key
+from onthedot.core.start import Done
+from onthedot.core.tick import continue_tick, dispatch_due, must_be_redelivered, plan_ticks
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Answer, Call, Deadline, Engine, Received
-from onthedot.schema import PRIORITIES
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Done
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
-from onthedot.use_cases.dispatch.plan_ticks import continue_tick, plan_ticks
-from onthedot.use_cases.shards.served_shards import ServedShards
-from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
+from onthedot.targets.types import WorkflowTarget
+from onthedot.workers.pools import PoolKind
+from onthedot.workflows.start import WorkflowStarter
 from tests.builders import World
 from tests.scenarios.kits.index_lag import LaggingIndex, LaggingStore
 from tests.scenarios.kits.latency import Service, Services

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 
-from onthedot.api.core.http import Response
+from onthedot.api.http import Response
 from onthedot.cli.main import main
-from onthedot.client.place import Place as ApiPlace
-from onthedot.domain.runs.slots import BUCKET_MS
+from onthedot.cli.operations import transfer
+from onthedot.core.slots import BUCKET_MS
 from onthedot.engines.sqlite.database import Database
-from onthedot.worker.rest_client import Reply
 from tests.builders import DEPLOYMENT, VirtualClock, World
 from tests.scenarios.kits.faults import Crash
 from tests.scenarios.kits.simulation import Simulation
@@ -116,8 +116,9 @@ class _Calls:
     stages: TwoStages
     url: str
 
-    def get(self, path: str, *, seconds: float = 0) -> Reply:
-        return Reply(b"", self.stages.call(self.url, "GET", path, None))
+    def get(self, path: str, **query: str | None) -> Any:
+        given = urlencode({name: value for name, value in query.items() if value is not None})
+        return self.stages.call(self.url, "GET", f"{path}?{given}" if given else path, None)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         return self.stages.call(self.url, "POST", path, body)
@@ -142,13 +143,10 @@ def two_stages(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[TwoStages]:
     with Database() as first, Database() as second:
         source, destination = World.on(first, clock, ONE_SHARD, 10), World.on(second, clock, FOUR_SHARDS, 10)
         stages = TwoStages(Simulation(source), Simulation(destination), folder)
-        for module in ("export", "import_file", "thaw"):
-            patch.setattr(f"onthedot.cli.transfer.{module}.ApiCalls", lambda place: _Calls(stages, place.url))
-            patch.setattr(f"onthedot.cli.transfer.{module}.find_api", ApiPlace)
-        patch.setattr("onthedot.cli.transfer.export.time", _Time(stages))
-        patch.setattr("onthedot.cli.transfer.stage_calls.time", _Time(stages))
+        patch.setattr(transfer, "Documents", lambda url, _token: _Calls(stages, url))
+        patch.setattr(transfer, "time", _Time(stages))
         # Pages are small, so that a move can die between any two of them. Waits are few.
-        patch.setattr("onthedot.use_cases.transfer.export_entries.PAGE", 4)
-        patch.setattr("onthedot.cli.transfer.import_file.PAGE", 4)
-        patch.setattr("onthedot.cli.transfer.stage_calls.LONGEST_WAIT_SECONDS", 60.0)
+        patch.setattr("onthedot.transfer.export.PAGE", 4)
+        patch.setattr(transfer, "PAGE", 4)
+        patch.setattr(transfer, "MAX_WAIT_SECONDS", 60.0)
         yield stages

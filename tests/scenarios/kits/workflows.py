@@ -4,17 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.ids import node_job_id
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.targets.types import HttpTarget, WorkflowTarget
-from onthedot.ports import Answer, Call, Engine
-from onthedot.use_cases.jobs.submit_job import JobRequest
-from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
-from onthedot.use_cases.workflows.submit_workflow import submit_workflow
-from onthedot.use_cases.workflows.workflow_graph import Member
+from onthedot.core.choices import OnParentFailure, Priority, RetryPolicy
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ids import node_job_id
+from onthedot.core.ports import Answer, Call
+from onthedot.core.records import Definition, Record, Status
+from onthedot.jobs.submit import JobRequest
+from onthedot.schedules.schedule import Recurrence
+from onthedot.targets.types import HttpTarget, WorkflowTarget
+from onthedot.workflows.members import Member
+from onthedot.workflows.start import WorkflowStarter
+from onthedot.workflows.submit import submit_workflow
 from tests.builders import World
 from tests.scenarios.kits.family import Family
 from tests.scenarios.kits.faults import Faults
@@ -68,7 +69,7 @@ class Clan(Family):
             recurrence=recurrence,
             delay_ms=None if recurrence is not None else round(delay_s * 1000),
             idempotency_key=key,
-            start_within_seconds=within,
+            record={"start_within_seconds": within},
         )
         job = submit_workflow(self.world.engine, "acme", request, members)
         self.fates.doomed |= {node_job_id(job.run_id, key) for key in doomed}

@@ -5,13 +5,12 @@ from contextlib import suppress
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import JobConflict
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Answer
-from onthedot.use_cases.jobs.change_job import cancel_job, change_job, pause_job, resume_job
-from onthedot.use_cases.jobs.delete_job import delete_job
+from onthedot.core.errors import JobConflict
+from onthedot.core.ports import Answer
+from onthedot.core.records import Record, Status
+from onthedot.core.slots import Deployment
+from onthedot.jobs.change import cancel_job, change_job, delete_job, pause_job, resume_job
+from onthedot.jobs.changes import JobChange
 from tests.builders import a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.simulation import Simulation

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unreachable
-from onthedot.domain.gates.names import gate_of_slot, queue_gate
-from onthedot.domain.gates.state import GateState
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
-from onthedot.domain.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
-from onthedot.ports import Deadline
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.dispatch import sweep_overdue
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.gates import look_at_queue
-from onthedot.use_cases.gates.queue_lists import flag_queue
+from onthedot.core import sweep
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unreachable
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.send import message_for
+from onthedot.core.slots import BUCKET_MS, Deployment, bucket_of
+from onthedot.gates import look as look_at_queue
+from onthedot.gates.names import gate_of_slot, queue_gate
+from onthedot.gates.state import GateState
+from onthedot.gates.waiting import flag_queue
+from onthedot.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.outages import StormySimulation
@@ -73,7 +73,8 @@ def tick(storm: Simulation) -> None:
 def progress(world: World) -> int:
     """Return the least bucket that all passes of all shards have completed."""
     with world.database.transaction() as connection:
-        done = [json.loads(row["done"]) for row in connection.execute("SELECT done FROM shard_progress")]
+        query = "SELECT content FROM items WHERE partition LIKE 'progress#%'"
+        done = [json.loads(json.loads(row["content"])["done"]) for row in connection.execute(query)]
     return int(min(min(one["fire"], one["watch"]) for one in done))
 
 
@@ -105,7 +106,11 @@ def test_a_queue_that_is_closed_for_a_moment_is_not_flagged(storm: StormySimulat
     assert (state(storm), storm.counts["wait_for_queue"]) == (GateState(), 0)
 
 
-def test_a_look_wakes_as_many_as_the_queue_can_take_the_earliest_first(storm: StormySimulation) -> None:
+@pytest.mark.parametrize("at_once", [2, look_at_queue.AT_ONCE])
+def test_a_look_wakes_as_many_as_the_queue_can_take_the_earliest_first(
+    storm: StormySimulation, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(look_at_queue, "AT_ONCE", at_once)
     close(storm, 10)
     runs = pending(storm, 12, due_in=60, apart=1)
     storm.let_pass(9.5 * MINUTE)
@@ -204,7 +209,7 @@ def test_a_gate_that_fails_stops_neither_the_others_nor_progress(
             raise ZeroDivisionError("a fault of ours")
         look(look_now, gate, slot)
 
-    monkeypatch.setattr(sweep_overdue, "look_at_queue", fails)
+    monkeypatch.setattr(sweep, "look_at_queue", fails)
     flag_queue(storm.world.engine, DEFAULT_POOL, Priority.LOW, storm.clock.now())
     close(storm, 5)
     runs = pending(storm, 5, due_in=30)

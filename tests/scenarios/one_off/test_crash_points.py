@@ -2,10 +2,10 @@
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Answer
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Answer
+from onthedot.core.records import Record, Status
+from onthedot.core.slots import Deployment
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.simulation import Simulation

@@ -2,12 +2,13 @@
 
 import pytest
 
-from onthedot.domain.errors import IdempotencyConflict
-from onthedot.domain.runs.dead_letters import failed_under
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.ports import Answer
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.delete_job import delete_job
+from onthedot.core.choices import Priority
+from onthedot.core.errors import IdempotencyConflict
+from onthedot.core.ports import Answer
+from onthedot.core.records import Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.jobs.change import delete_job
+from onthedot.jobs.failed import failed_under
 from tests.builders import World
 from tests.scenarios.kits.simulation import Simulation
 

@@ -1,8 +1,8 @@
 """A worker whose finish was written, and whose reply was lost, knows its own write and goes on at once."""
 
-from onthedot.domain.runs.records import Status
-from onthedot.ports import Answer
-from onthedot.use_cases.attempts.start_run import Done
+from onthedot.core.ports import Answer
+from onthedot.core.records import Status
+from onthedot.core.start import Done
 from tests.builders import World
 from tests.scenarios.kits.family import Family
 from tests.scenarios.kits.faults import Fault, Faults

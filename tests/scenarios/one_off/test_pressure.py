@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.ports import Deadline
-from onthedot.use_cases.dispatch import dispatch_due as dispatching
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.dispatch.plan_ticks import continue_tick
+from onthedot.core import tick as dispatching
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Record, Status
+from onthedot.core.slots import Deployment
+from onthedot.core.tick import continue_tick, dispatch_due
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
 

@@ -4,13 +4,13 @@ import random
 import threading
 from collections import Counter
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Status
-from onthedot.ports import Answer, Call, Deadline, Received, Refused, RunMessage
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Done, Redeliver
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.core import lifecycle
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.ports import Answer, Call, Deadline, Received, Refused, RunMessage
+from onthedot.core.records import Status
+from onthedot.core.send import message_for
+from onthedot.core.start import Done, Redeliver
+from onthedot.core.tick import dispatch_due
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.simulation import NoLeases, Simulation
 

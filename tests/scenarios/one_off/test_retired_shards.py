@@ -2,22 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId, waiting_slot
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, bucket_of, shard_of, slot_shard
-from onthedot.domain.shard_history import ShardHistory
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Page, SlotEntry
+from onthedot.core.records import Record, Status
+from onthedot.core.retire_shards import Retirement, retire_shards
+from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardHistory
+from onthedot.core.slots import BUCKET_MS, Deployment, bucket_of, shard_of, slot_shard
 from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Page, SlotEntry
-from onthedot.use_cases.gates.flag_gate import flag_gate
-from onthedot.use_cases.shards.retire_shards import Retirement, retire_shards
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId, waiting_slot
 from tests.builders import World, a_run, a_world, the_claim_of
 from tests.scenarios.kits.recurring import every, submit
 from tests.scenarios.kits.simulation import Simulation
@@ -31,7 +32,7 @@ def a_process(world: World, deployment: Deployment) -> Simulation:
 
 
 def retire(world: World) -> Retirement:
-    return retire_shards(world.shards, world.clock, lambda _: None)
+    return retire_shards(world.shards, world.due_index, world.clock, lambda _: None)
 
 
 def in_an_old_shard(simulation: Simulation, delay_s: float) -> Record:
@@ -57,7 +58,7 @@ class Meanwhile:
         return self.world.shards.replace(seen, history)
 
     def slots(self, cursor: str | None = None) -> Page[str]:
-        page = self.world.shards.slots(cursor)
+        page = self.world.due_index.slots(cursor)
         if self.at == "slots":
             self.act()
         return page
@@ -121,7 +122,7 @@ def test_a_writer_of_the_larger_number_that_comes_meanwhile_wins(at: str) -> Non
         announce(world.shards, FEW.shards, world.clock.now())
         larger = Meanwhile(world, lambda: announce(world.shards, MANY.shards, world.clock.now()), at)
         with pytest.raises(Unavailable, match="meanwhile"):
-            retire_shards(larger, world.clock, lambda _: None)
+            retire_shards(cast(ShardStore, larger), larger, world.clock, lambda _: None)
         assert world.shards.read().used == MANY.shards
 
 
@@ -131,7 +132,7 @@ def test_a_writer_of_the_smaller_number_that_comes_meanwhile_hinders_nothing() -
         announce(world.shards, FEW.shards, world.clock.now())
         world.clock.advance(2 * DAY)
         smaller = Meanwhile(world, lambda: announce(world.shards, FEW.shards, world.clock.now()), "replace")
-        assert retire_shards(smaller, world.clock, lambda _: None).done
+        assert retire_shards(cast(ShardStore, smaller), smaller, world.clock, lambda _: None).done
         assert world.shards.read().used == FEW.shards
 
 
@@ -198,7 +199,7 @@ def test_a_record_that_moves_inside_its_shard_past_a_read_is_found() -> None:
                 return Page(kept, page.cursor)
 
         moving = Hiding(world, lambda: world.store.move(claim))
-        assert retire_shards(moving, world.clock, lambda _: None).left >= 1
+        assert retire_shards(world.shards, moving, world.clock, lambda _: None).left >= 1
 
 
 def a_gate_in_an_old_shard(world: World) -> GateId:

@@ -1,17 +1,14 @@
 """Shards can be raised, lowered and regrouped while jobs are stored: no run is lost or late."""
 
-from dataclasses import dataclass
-
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import slot_shard
-from onthedot.domain.schedules.schedule import fires_between
-from onthedot.domain.shard_history import ShardHistory
-from onthedot.ports import Page
-from onthedot.use_cases.shards.served_shards import ServedShards
+from onthedot.core.errors import Unavailable
+from onthedot.core.records import Record, Status
+from onthedot.core.served_shards import ServedShards
+from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardHistory
+from onthedot.core.slots import Deployment, slot_shard
+from onthedot.schedules.schedule import fires_between
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.recurring import every, fired, submit
 from tests.scenarios.kits.simulation import Simulation
@@ -37,19 +34,13 @@ def in_old_shards(runs: list[Record]) -> bool:
     return any(slot_shard(run.slot or "") >= FEW.shards for run in runs)
 
 
-@dataclass
-class Unreadable:
+class Unreadable(ShardStore):
     """A stored history that cannot be read."""
 
-    error: Exception
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
     def read(self) -> ShardHistory:
-        raise self.error
-
-    def replace(self, seen: ShardHistory, history: ShardHistory) -> bool:
-        raise self.error
-
-    def slots(self, cursor: str | None = None) -> Page[str]:
         raise self.error
 
 

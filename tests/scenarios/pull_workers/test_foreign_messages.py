@@ -5,15 +5,14 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.pools import Requirements
-from onthedot.domain.workers.records import MOST_ASSIGNED, WorkerRecord
-from onthedot.engines.sqlite.registry import SqliteWorkerRegistry
-from onthedot.ports import Received
-from onthedot.use_cases.workers import lease_runs as leasing
-from onthedot.use_cases.workers.lease_runs import LONGEST_SEARCH_MS, VISIBILITY_MS, lease_runs
-from onthedot.use_cases.workers.worker_registry import find_worker
+from onthedot.core.choices import Priority, Requirements
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Received
+from onthedot.workers import lease as leasing
+from onthedot.workers.lease import LONGEST_SEARCH_MS, VISIBILITY_MS, lease_runs
+from onthedot.workers.records import MOST_ASSIGNED, WorkerRecord
+from onthedot.workers.registrations import find_worker
+from onthedot.workers.registry import WorkerRegistry
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Faults, FaultyQueues
 from tests.scenarios.kits.pulling import POOL, a_shell_job, a_worker
@@ -106,7 +105,7 @@ def test_more_runs_than_may_be_assigned_go_back_to_the_queue_for_their_own_worke
 
 
 def test_the_registry_is_read_once_for_all_foreign_messages_of_a_lease() -> None:
-    class Counted(SqliteWorkerRegistry):
+    class Counted(WorkerRegistry):
         reads = 0
 
         def workers(self) -> Sequence[WorkerRecord]:
@@ -117,13 +116,13 @@ def test_the_registry_is_read_once_for_all_foreign_messages_of_a_lease() -> None
         simulation = Simulation(world)
         for _ in range(30):
             a_shell_job(simulation, tenant="rival")
-        registry = Counted(world.database, world.clock)
+        registry = Counted(world.items)
         lease_runs(replace(world.engine, registry=registry), a_worker(simulation).record, most=4)
         assert registry.reads == 1
 
 
 def test_started_runs_are_given_to_the_worker_when_the_registry_cannot_be_read() -> None:
-    class Away(SqliteWorkerRegistry):
+    class Away(WorkerRegistry):
         def workers(self) -> Sequence[WorkerRecord]:
             raise Unavailable("workers")
 
@@ -131,7 +130,7 @@ def test_started_runs_are_given_to_the_worker_when_the_registry_cannot_be_read()
         simulation = Simulation(world)
         ours = a_shell_job(simulation)
         a_shell_job(simulation, tenant="rival")
-        engine = replace(world.engine, registry=Away(world.database, world.clock))
+        engine = replace(world.engine, registry=Away(world.items))
         leased = lease_runs(engine, a_worker(simulation).record, most=4)
         assert [lease.run.run_id for lease in leased.leases] == [ours.run_id]
 

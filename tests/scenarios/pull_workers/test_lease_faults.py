@@ -7,25 +7,25 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.progress import LatestProgress
-from onthedot.domain.runs.records import Definition, Priority, Record, Status
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.targets.types import LambdaTarget, ShellTarget
-from onthedot.engines.sqlite.registry import SqliteWorkerRegistry
-from onthedot.ports import Answer, Call, Received
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.stop_reasons import NOT_EXTENDED
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
-from onthedot.use_cases.jobs.delete_job import delete_job
-from onthedot.use_cases.jobs.redrive import redrive, redrive_matching
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.workers.assign_run import assign_to_worker
-from onthedot.use_cases.workers.lease_runs import lease_runs
-from onthedot.use_cases.workers.lease_to_worker import LeaseRequest, lease_to_worker
-from onthedot.use_cases.workers.report_run import keep_lease
-from onthedot.use_cases.workers.worker_registry import find_worker
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.finish import NOT_EXTENDED
+from onthedot.core.ports import Answer, Call, Received
+from onthedot.core.progress import LatestProgress
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.stopping import Stop
+from onthedot.jobs.change import cancel_job, delete_job, pause_job
+from onthedot.jobs.redrive import redrive, redrive_matching
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.schedules.schedule import Recurrence
+from onthedot.targets.types import LambdaTarget, ShellTarget
+from onthedot.workers.assign import assign_to_worker
+from onthedot.workers.lease import lease_runs
+from onthedot.workers.lease_to_worker import LeaseRequest, lease_to_worker
+from onthedot.workers.registrations import find_worker
+from onthedot.workers.registry import WorkerRegistry
+from onthedot.workers.report import keep_lease
 from tests.builders import World
 from tests.scenarios.kits import recurring
 from tests.scenarios.kits.faults import Faults, FaultyQueues
@@ -51,7 +51,7 @@ class AwayFor(FaultyQueues):
         raise Unavailable("hide")
 
 
-class Unwritable(SqliteWorkerRegistry):
+class Unwritable(WorkerRegistry):
     def unassign(self, worker_id: str, run_ids: Sequence[str]) -> None:
         raise Unavailable("unassign")
 
@@ -75,7 +75,7 @@ def test_a_run_that_was_handed_over_is_given_when_the_registry_cannot_be_written
 ) -> None:
     run, worker = a_shell_job(simulation), a_worker(simulation)
     assign_to_worker(world.engine, "acme", run.run_id, worker.worker_id)
-    engine = replace(world.engine, registry=Unwritable(world.database, world.clock))
+    engine = replace(world.engine, registry=Unwritable(world.items))
     known = find_worker(engine, "acme", worker.worker_id)
     leased = lease_runs(engine, known, most=4)
     assert [lease.run.run_id for lease in leased.leases] == [run.run_id]

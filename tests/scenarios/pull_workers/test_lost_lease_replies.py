@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.workers.never_begun import LEASE_REPLY_MS, MOST_IN_A_ROW
-from onthedot.domain.workers.records import WorkerRecord
-from onthedot.engines.sqlite.registry import SqliteWorkerRegistry
-from onthedot.ports import Deadline
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.jobs.change_job import cancel_job
-from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS, lease_runs
-from onthedot.use_cases.workers.worker_registry import Offer, register_worker
+from onthedot.core import lifecycle
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Record, Status
+from onthedot.core.tick import dispatch_due
+from onthedot.jobs.change import cancel_job
+from onthedot.workers.lease import VISIBILITY_MS, lease_runs
+from onthedot.workers.lost import LEASE_REPLY_MS, MOST_IN_A_ROW
+from onthedot.workers.records import WorkerRecord
+from onthedot.workers.registrations import Offer, register_worker
+from onthedot.workers.registry import WorkerRegistry
 from tests.builders import World
 from tests.scenarios.kits.pulling import ABLE, POOL, PullWorker, a_shell_job, a_worker
 from tests.scenarios.kits.simulation import Simulation
@@ -24,12 +24,12 @@ AFTER_LEASE = (VISIBILITY_MS + 1000) / 1000
 WAYS = ["the next start", "the sweep"]
 
 
-class Unreadable(SqliteWorkerRegistry):
+class Unreadable(WorkerRegistry):
     def find(self, worker_id: str) -> WorkerRecord | None:
         raise Unavailable("find")
 
 
-def lease_ends(world: World, way: str, *, registry: SqliteWorkerRegistry | None = None) -> None:
+def lease_ends(world: World, way: str, *, registry: WorkerRegistry | None = None) -> None:
     """The attempt's lease is over, and the next delivery of its message or the sweep finds it."""
     engine = replace(world.engine, registry=registry or world.registry)
     other = a_worker(Simulation(world), tenant=None)
@@ -130,7 +130,7 @@ def test_an_attempt_is_lost_when_the_registry_cannot_be_read(world: World, way: 
     run, worker = leased(world)
     world.clock.advance(AFTER_LEASE)
     worker.beat()
-    lease_ends(world, way, registry=Unreadable(world.database, world.clock))
+    lease_ends(world, way, registry=Unreadable(world.items))
     assert found(world, run) == (Status.DISPATCHED, 1, 0, "lost")
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from onthedot.domain.errors import StaleAttempt
-from onthedot.domain.runs.progress import ProgressReport
-from onthedot.domain.runs.records import Status
-from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
-from onthedot.use_cases.workers.report_run import keep_lease
+from onthedot.core.errors import StaleAttempt
+from onthedot.core.progress import ProgressReport
+from onthedot.core.records import Status
+from onthedot.workers.lease import VISIBILITY_MS
+from onthedot.workers.report import keep_lease
 from tests.builders import World
 from tests.scenarios.kits.pulling import a_shell_job, a_worker
 from tests.scenarios.kits.simulation import Simulation

@@ -4,11 +4,11 @@ from contextlib import suppress
 
 import pytest
 
-from onthedot.domain.errors import StaleAttempt, Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Answer
-from onthedot.use_cases.jobs.redrive import redrive, redrive_matching
-from onthedot.use_cases.workers.assign_run import assign_to_worker
+from onthedot.core.errors import StaleAttempt, Unavailable
+from onthedot.core.ports import Answer
+from onthedot.core.records import Record, Status
+from onthedot.jobs.redrive import redrive, redrive_matching
+from onthedot.workers.assign import assign_to_worker
 from tests.builders import World
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.pulling import FINE, PullWorker, a_shell_job, a_worker

@@ -4,17 +4,17 @@ from itertools import pairwise
 
 import pytest
 
-from onthedot.domain.errors import JobNotFound, StaleAttempt
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.domain.workers.pools import Requirements
-from onthedot.domain.workers.records import Resources
-from onthedot.ports import Answer
-from onthedot.use_cases.jobs.change_job import cancel_job
-from onthedot.use_cases.jobs.redrive import redrive_matching
-from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
-from onthedot.use_cases.workers.report_run import keep_lease
-from onthedot.use_cases.workers.worker_registry import find_worker
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority, Requirements
+from onthedot.core.errors import JobNotFound, StaleAttempt
+from onthedot.core.ports import Answer
+from onthedot.core.records import Status
+from onthedot.jobs.change import cancel_job
+from onthedot.jobs.redrive import redrive_matching
+from onthedot.workers.lease import VISIBILITY_MS
+from onthedot.workers.records import Resources
+from onthedot.workers.registrations import find_worker
+from onthedot.workers.report import keep_lease
 from tests.builders import World
 from tests.scenarios.kits.pulling import PullWorker, a_shell_job, a_worker
 from tests.scenarios.kits.simulation import Simulation

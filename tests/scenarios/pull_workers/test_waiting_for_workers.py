@@ -6,18 +6,18 @@ from itertools import pairwise
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.sweep import LONG_WAIT_MS, PATIENCE_MS
-from onthedot.domain.workers.pools import Requirements
-from onthedot.domain.workers.records import Resources
+from onthedot.core.choices import Priority, Requirements
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, RunMessage
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.sweep_slots import LONG_WAIT_MS, PATIENCE_MS
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.queues import SqliteRunQueues
-from onthedot.ports import Deadline, RunMessage
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.workers.give_back import RENEW_AFTER, RENEWED_DELAY_MS
-from onthedot.use_cases.workers.lease_runs import lease_runs
-from tests.builders import World
+from onthedot.workers.assign import RENEW_AFTER, RENEWED_DELAY_MS
+from onthedot.workers.lease import lease_runs
+from onthedot.workers.records import Resources
+from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.pulling import POOL, PullWorker, a_shell_job, a_worker
 from tests.scenarios.kits.simulation import Simulation
@@ -182,6 +182,25 @@ def test_a_message_that_was_given_back_often_is_renewed_and_its_copies_vanish(
     simulation.clock.advance(61)
     able = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
     assert able.work_until_idle() == [run.run_id]
+
+
+class FullQueues(SqliteRunQueues):
+    """Queues that take no message now."""
+
+    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
+        return messages
+
+
+def test_a_message_is_not_renewed_by_one_that_cannot_be_sent() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        run = a_shell_job(simulation, requirements=GPU)
+        received_often(world, run)
+        engine = replace(world.engine, queues=FullQueues(world.database, world.clock))
+        assert lease_runs(engine, a_worker(simulation).record, most=1).leases == []
+        assert simulation.stored(run).generation == run.generation
+        able = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
+        assert work_within(able, 61) == [run.run_id], "by its old message"
 
 
 class SlowQueues(SqliteRunQueues):

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Kind, Record
-from onthedot.domain.schedules.recurrence import Misfire
-from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, Gap, Schedule
-from onthedot.ports import Deadline
-from onthedot.use_cases.dispatch import audit_jobs
-from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs, audit_job, audit_recent
-from onthedot.use_cases.jobs.change_job import pause_job, resume_job
-from onthedot.use_cases.jobs.run_extra import backfill, run_now
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Kind, Record
+from onthedot.jobs import audit
+from onthedot.jobs.audit import audit_due_jobs, audit_job, audit_recent
+from onthedot.jobs.change import pause_job, resume_job
+from onthedot.jobs.run_extra import backfill, run_now
+from onthedot.schedules.choices import DstPolicy, Gap, Misfire
+from onthedot.schedules.schedule import CronSchedule, Schedule
 from tests.builders import NOON
 from tests.scenarios.kits.recurring import changed_to, cron, every, run_all, runs_of, skip_missed, submit
 from tests.scenarios.kits.simulation import Simulation
@@ -82,13 +82,13 @@ def test_a_record_that_was_taken_away_is_a_hole(simulation: Simulation, caplog: 
     forgotten = runs_of(simulation, job)[20]
     forget(simulation, forgotten)
     assert holes(simulation, job) == [forgotten.nominal_at]
-    assert audit_all(simulation, on_report=audit_jobs.log_report)["holes"] == 1
+    assert audit_all(simulation, on_report=audit.log_report)["holes"] == 1
     (logged,) = [vars(record) for record in caplog.records if record.message == "hole"]
     assert (logged["job"], logged["times"]) == (job.job_id, [forgotten.nominal_at])
 
 
 def test_a_hole_of_a_job_with_a_long_history_is_found(simulation: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_jobs, "RECORDS_AT_ONCE", 100)  # many pages, of which not all are read
+    monkeypatch.setattr(audit, "RECORDS_AT_ONCE", 100)  # many pages, of which not all are read
     job = submit(simulation, every(1, simulation))
     simulation.let_pass(1500)
     forgotten = next(r for r in runs_of(simulation, job) if r.nominal_at == simulation.clock.now() - 700_000)
@@ -116,7 +116,7 @@ def test_a_long_skipped_range_is_found_behind_what_was_backfilled_into_it(simula
 def test_what_is_hidden_behind_too_many_records_is_unread_and_no_hole(
     simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit_jobs, "MOST_PAGES", 1)
+    monkeypatch.setattr(audit, "MOST_PAGES", 1)
     job = submit(simulation, every(300, simulation))
     simulation.let_pass(1200)
     for _ in range(40):

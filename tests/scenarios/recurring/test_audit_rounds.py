@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.ports import Page, SlotEntry
-from onthedot.use_cases.dispatch import audit_jobs
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Page, SlotEntry
+from onthedot.jobs import audit
 from tests.scenarios.kits.recurring import cron, every, submit
 from tests.scenarios.kits.simulation import Simulation
 from tests.scenarios.recurring.test_audit import audit_all
@@ -21,7 +21,7 @@ def test_what_an_audit_has_no_time_for_is_counted_and_another_shard_is_last_the_
         read.append(slot)
         return []
 
-    monkeypatch.setattr(audit_jobs, "read_slot_pages", note)
+    monkeypatch.setattr(audit, "read_slot_pages", note)
     slots = 2 * 121
     assert audit_all(simulation, seconds=0)["out_of_time"] == slots
     audit_all(simulation)

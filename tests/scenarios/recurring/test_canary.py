@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.ids import job_id_for_key
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.ports import Answer, Deadline, ReadRecords
-from onthedot.targets.canary import Canary
-from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.dispatch.canary import MOST_MADE, CanaryKeeper, ensure_canary, remove_canary
-from onthedot.use_cases.jobs.delete_job import delete_job
+from onthedot.core.ids import job_id_for_key
+from onthedot.core.ports import Answer, Deadline, ReadRecords
+from onthedot.core.records import Kind, Record, Status
+from onthedot.jobs.change import delete_job
+from onthedot.statistics.canary import MOST_MADE, CanaryKeeper, ensure_canary, remove_canary
+from onthedot.targets.router import Canary, TargetRouter
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api, fields_of, message_of

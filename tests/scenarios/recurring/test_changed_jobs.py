@@ -4,15 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import JobConflict, JobNotFound
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.schedules.recurrence import OverlapPolicy, Recurrence
-from onthedot.domain.schedules.schedule import Schedule, fires_between
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.change_job import cancel_job, change_job, pause_job, resume_job
-from onthedot.use_cases.jobs.delete_job import delete_job
-from onthedot.use_cases.jobs.run_extra import backfill, run_now
+from onthedot.core.choices import Priority
+from onthedot.core.errors import JobConflict, JobNotFound
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.stamping import new_run
+from onthedot.jobs.change import cancel_job, change_job, delete_job, pause_job, resume_job
+from onthedot.jobs.changes import JobChange
+from onthedot.jobs.run_extra import backfill, run_now
+from onthedot.schedules.choices import OverlapPolicy
+from onthedot.schedules.schedule import Recurrence, Schedule, fires_between
 from tests.builders import NOON
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import (
@@ -97,6 +99,17 @@ def test_a_time_skipped_by_a_pause_is_revived_when_the_policy_wants_it(simulatio
     (run,) = runs_of(simulation, job)
     assert run.status is Status.SUCCEEDED
     assert len(fired(simulation, job)) == 1
+
+
+def test_a_time_that_was_skipped_for_good_is_not_revived(simulation: Simulation) -> None:
+    """A dispatcher died after it had stamped the time, and the run was skipped before the job went on."""
+    job, world = submit(simulation, cron("10,20 12 * * *")), simulation.world
+    at, now = job.fire_at, simulation.clock.now()
+    stamp = new_run(job, stamped_run_id(job.job_id, at), at, at, now=now, deployment=world.deployment)
+    world.store.create(replace(stamp, status=Status.SKIPPED, slot=None, reason="overlap: run x has not ended"))
+    simulation.let_pass(1_500)
+    assert fired(simulation, job) == [at + 600_000]
+    assert [run.status for run in runs_of(simulation, job)] == [Status.SKIPPED, Status.SUCCEEDED]
 
 
 @pytest.mark.parametrize("stop", [cancel_job, delete_job])

@@ -6,15 +6,15 @@ from itertools import product
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import JobNotFound, Unavailable
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.stamping import expected_times
-from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, Gap, Schedule, fires_between, skipped_between
-from onthedot.ports import Engine
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
-from onthedot.use_cases.jobs.delete_job import delete_job
-from onthedot.use_cases.jobs.run_extra import backfill
+from onthedot.core.engine import Engine
+from onthedot.core.errors import JobNotFound, Unavailable
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.slots import Deployment
+from onthedot.core.stamping import expected_times
+from onthedot.jobs.change import cancel_job, delete_job, pause_job, resume_job
+from onthedot.jobs.run_extra import backfill
+from onthedot.schedules.choices import DstPolicy, Gap
+from onthedot.schedules.schedule import CronSchedule, Schedule, fires_between, skipped_between
 from tests.builders import NOON, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.outcomes import check_counts, problems

@@ -5,18 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.targets.types import ShellTarget
-from onthedot.ports import Answer, Deadline
-from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
-from onthedot.use_cases.jobs.change_job import change_job
-from onthedot.use_cases.jobs.redrive import redrive
-from onthedot.use_cases.jobs.run_extra import run_now
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.ports import Answer, Deadline
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.slots import Deployment
+from onthedot.core.stamp import stamp_jobs
+from onthedot.jobs.change import change_job
+from onthedot.jobs.changes import JobChange
+from onthedot.jobs.redrive import redrive
+from onthedot.jobs.run_extra import run_now
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.schedules.schedule import Recurrence
+from onthedot.targets.types import ShellTarget
 from tests.builders import a_world
 from tests.scenarios.kits.faults import Faults
 from tests.scenarios.kits.pulling import POOL, a_worker

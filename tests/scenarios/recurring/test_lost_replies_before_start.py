@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.gates.names import gate_of_slot, turn_gate
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.schedules.recurrence import OverlapPolicy
-from onthedot.use_cases.attempts.check_before_start import MayStart, Settled, check_before_start
-from onthedot.use_cases.attempts.start_run import Done, start_run
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.jobs.change_job import change_job
+from onthedot.core import lifecycle
+from onthedot.core.check_before_start import MayStart, Settled, check_before_start
+from onthedot.core.records import Record, Status
+from onthedot.core.send import message_for
+from onthedot.core.start import Done, start_run
+from onthedot.gates.names import gate_of_slot, turn_gate
+from onthedot.jobs.change import change_job
+from onthedot.jobs.changes import JobChange
+from onthedot.schedules.choices import OverlapPolicy
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import every, runs_of, submit
 from tests.scenarios.kits.simulation import Simulation

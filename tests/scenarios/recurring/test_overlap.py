@@ -1,10 +1,12 @@
 """Runs of one job that would overlap."""
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.schedules.recurrence import OverlapPolicy
-from onthedot.use_cases.attempts.check_before_start import MayStart, check_before_start
-from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.core import lifecycle
+from onthedot.core.check_before_start import MayStart, Settled, check_before_start
+from onthedot.core.lifecycle import Failure
+from onthedot.core.records import Record, Status
+from onthedot.core.send import message_for
+from onthedot.schedules.choices import OverlapPolicy
+from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import (
     every,
     fired,
@@ -53,6 +55,33 @@ def test_runs_that_overlap_wait_their_turn_when_the_policy_says_so(simulation: S
     simulation.let_pass(300)
     assert len(fired(simulation, job)) == 3
     assert {r.status for r in runs_of(simulation, job)} == {Status.SUCCEEDED}
+
+
+def test_a_run_that_waits_for_its_retry_has_not_ended(simulation: Simulation) -> None:
+    job = submit(simulation, every(20, simulation), overlap=OverlapPolicy.SKIP)
+    first = a_run_that_does_not_end(simulation, job)
+    now, deployment = simulation.clock.now(), simulation.world.deployment
+    failure = Failure("HTTP 500")
+    retry = lifecycle.retry(first, now, at=now + 70_000, failure=failure, generation="g2", deployment=deployment)
+    simulation.world.store.move(retry)
+    simulation.let_pass(50)
+    assert fired(simulation, job) == []
+    assert [r.status for r in runs_of(simulation, job)[1:3]] == [Status.SKIPPED] * 2
+
+
+def test_of_two_runs_that_ask_at_the_same_time_one_takes_the_turn(simulation: Simulation) -> None:
+    job = submit(simulation, every(20, simulation), overlap=OverlapPolicy.QUEUE)
+    first, second = runs_of(simulation, job)[:2]
+    simulation.clock.sleep_until(second.fire_at)
+    others: list[object] = []
+
+    def another_worker() -> None:
+        others.append(check_before_start(simulation.world.engine, message_for(second)))
+
+    between = Faults(0, Fault.MEANWHILE, meanwhile=another_worker, named="move to ACTIVE")
+    assert isinstance(check_before_start(simulation.engine(between), message_for(first)), Settled)
+    assert isinstance(others[0], MayStart)
+    assert simulation.stored(job).last_started_run == second.run_id
 
 
 def test_a_lost_run_does_not_block_the_ones_behind_it_for_ever(simulation: Simulation) -> None:

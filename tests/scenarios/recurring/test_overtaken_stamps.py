@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from onthedot.ports import Engine
-from onthedot.schema import DEFAULT_POOL, PRIORITIES
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
-from onthedot.use_cases.jobs.delete_job import delete_job
+from onthedot.core.engine import Engine
+from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.jobs.change import cancel_job, delete_job, pause_job
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import cron, submit

@@ -11,14 +11,13 @@ from contextlib import suppress
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import JobConflict, JobNotFound, Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy
-from onthedot.domain.schedules.schedule import Schedule, fires_between
-from onthedot.use_cases.dispatch.audit_jobs import audit_recent
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
-from onthedot.use_cases.jobs.delete_job import delete_job
+from onthedot.core.errors import JobConflict, JobNotFound, Unavailable
+from onthedot.core.records import Record, Status
+from onthedot.core.slots import Deployment
+from onthedot.jobs.audit import audit_recent
+from onthedot.jobs.change import cancel_job, delete_job, pause_job, resume_job
+from onthedot.schedules.choices import Misfire, MisfirePolicy, OverlapPolicy
+from onthedot.schedules.schedule import Schedule, fires_between
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.outcomes import problems

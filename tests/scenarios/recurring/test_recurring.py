@@ -2,8 +2,8 @@
 
 import pytest
 
-from onthedot.domain.runs.records import Status
-from onthedot.domain.schedules.schedule import Schedule, fires_between, jittered
+from onthedot.core.records import Status
+from onthedot.schedules.schedule import Schedule, fires_between, jittered
 from tests.builders import NOON
 from tests.scenarios.kits.recurring import (
     cron,

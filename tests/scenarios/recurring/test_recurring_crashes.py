@@ -7,12 +7,11 @@ from itertools import product
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.schedules.schedule import Schedule, fires_between
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
-from onthedot.use_cases.jobs.delete_job import delete_job
+from onthedot.core.errors import Unavailable
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.slots import Deployment
+from onthedot.jobs.change import cancel_job, delete_job, pause_job, resume_job
+from onthedot.schedules.schedule import Schedule, fires_between
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.recurring import changed_to, cron, every, fired, run_all, runs_of, submit

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.slow_calls import Latency, Meter, slowed
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.schedules.schedule import CronSchedule, Schedule
-from onthedot.ports import Deadline
-from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Record, Status
+from onthedot.core.slots import Deployment
+from onthedot.core.stamp import stamp_jobs
+from onthedot.schedules.schedule import CronSchedule, Schedule
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults, FaultyStore
 from tests.scenarios.kits.recurring import run_all, runs_of, submit

@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.midnight import MIDNIGHT, Group, ids_by_shard, simulate
 from benchmarks.slow_calls import Latency
-from onthedot.domain.deployment import Deployment
-from onthedot.use_cases.dispatch import dispatch_due
+from onthedot.core import tick
+from onthedot.core.slots import Deployment
 
 TWO_SHARDS = Deployment(shards=2, lookahead=3, history_days=7)
 JOBS = 2_400
@@ -19,7 +19,7 @@ def a_midnight() -> Group:
 
 def test_a_midnight_of_cron_jobs_is_sent_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     # The rest of a large slot that is not large any more waits for the horizon.
-    monkeypatch.setattr(dispatch_due, "LARGE_SLOT", 100)
+    monkeypatch.setattr(tick, "LARGE_SLOT", 100)
     group = a_midnight()
     assert (group.sent, group.late) == (JOBS, 0)
     assert group.last_sent < MIDNIGHT - 60_000
@@ -27,6 +27,6 @@ def test_a_midnight_of_cron_jobs_is_sent_before_its_time(monkeypatch: pytest.Mon
 
 
 def test_without_staging_the_same_midnight_would_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch_due, "LARGE_SLOT", 10**9)
+    monkeypatch.setattr(tick, "LARGE_SLOT", 10**9)
     monkeypatch.setattr("benchmarks.midnight.SLOT_PAGE", 10**6)
     assert a_midnight().late > 0

@@ -5,17 +5,18 @@ from itertools import product
 
 import pytest
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.ids import is_scheduled
-from onthedot.domain.runs.records import Kind, Priority, Record, Status
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy
-from onthedot.domain.schedules.schedule import fires_between
-from onthedot.ports import Deadline
-from onthedot.use_cases.dispatch.audit_jobs import audit_job
-from onthedot.use_cases.dispatch.send_runs import send_runs
-from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
-from onthedot.use_cases.jobs.run_extra import backfill
+from onthedot.core.choices import Priority
+from onthedot.core.clock import VirtualClock
+from onthedot.core.ids import is_scheduled
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.send import send_runs
+from onthedot.core.slots import Deployment
+from onthedot.core.stamp import stamp_jobs
+from onthedot.jobs.audit import audit_job
+from onthedot.jobs.run_extra import backfill
+from onthedot.schedules.choices import Misfire, MisfirePolicy
+from onthedot.schedules.schedule import fires_between
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import cron, fired, runs_of, submit

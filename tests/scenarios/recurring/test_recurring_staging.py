@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
-from onthedot.ports import Deadline, Tick
-from onthedot.use_cases.dispatch import dispatch_due
-from onthedot.use_cases.dispatch.audit_jobs import audit_job
-from onthedot.use_cases.dispatch.claim_slots import Pass, claim_slot
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
+from onthedot.core import tick
+from onthedot.core.claim import Pass, claim_slot
+from onthedot.core.ports import Deadline, Tick
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.slots import Deployment, SlotKind, bucket_of, slot_name
+from onthedot.jobs.audit import audit_job
+from onthedot.jobs.change import cancel_job, pause_job, resume_job
 from tests.builders import NOON, a_world
 from tests.scenarios.kits.recurring import changed_to, cron, fired, runs_of, submit
 from tests.scenarios.kits.simulation import Simulation
@@ -123,7 +122,7 @@ def test_a_pause_that_ends_after_the_time_applies_the_misfire_policy(staged: tup
 
 
 def test_a_tick_stages_a_large_slot_of_recurring_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch_due, "LARGE_SLOT", 20)
+    monkeypatch.setattr(tick, "LARGE_SLOT", 20)
     with a_world(ONE_SHARD) as world:
         simulation = Simulation(world)
         jobs = [submit(simulation, replace(HOURLY, end_at=FIRES + (60 + n) * MINUTE)) for n in range(20)]

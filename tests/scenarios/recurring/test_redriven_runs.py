@@ -6,16 +6,15 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.schedules.recurrence import OverlapPolicy
-from onthedot.ports import Answer, Deadline, Moved, ReadRecords, Refused, RunStore, Undecided
-from onthedot.use_cases.attempts.check_before_start import MayStart, check_before_start
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
-from onthedot.use_cases.jobs.delete_job import delete_job
-from onthedot.use_cases.jobs.redrive import redrive
+from onthedot.core import lifecycle
+from onthedot.core.check_before_start import MayStart, check_before_start
+from onthedot.core.moves import Move
+from onthedot.core.ports import Answer, Deadline, Moved, ReadRecords, Refused, RunStore, Undecided
+from onthedot.core.records import Record, Status
+from onthedot.core.send import message_for
+from onthedot.jobs.change import cancel_job, delete_job, pause_job
+from onthedot.jobs.redrive import redrive
+from onthedot.schedules.choices import OverlapPolicy
 from tests.scenarios.kits.recurring import changed_to, cron, every, runs_of, submit
 from tests.scenarios.kits.simulation import Simulation
 

@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import pytest
 
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.schedules.recurrence import OverlapPolicy
-from onthedot.ports import Answer, Call
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.gates.explain_gates import explain_at_gate, read_gate_facts
-from onthedot.use_cases.jobs.change_job import change_job, pause_job
-from onthedot.use_cases.jobs.release_runs import release_runs
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.ports import Answer, Call
+from onthedot.core.records import Record, Status
+from onthedot.gates.explain import explain_at_gate, read_gate_facts
+from onthedot.jobs.change import change_job, pause_job
+from onthedot.jobs.changes import JobChange
+from onthedot.jobs.release_runs import release_runs
+from onthedot.schedules.choices import OverlapPolicy
 from tests.builders import a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.recurring import every, runs_of, submit

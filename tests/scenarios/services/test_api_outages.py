@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable, Unreachable
-from onthedot.domain.runs.records import Priority, Status
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable, Unreachable
+from onthedot.core.records import Status
 from tests.builders import a_world
 from tests.scenarios.kits.outages import HOUR, StormySimulation
 from tests.unit.api.kit import SHELL, Api, a_worker

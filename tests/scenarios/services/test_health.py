@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable, Unreachable
-from onthedot.domain.shard_history import ShardHistory
-from onthedot.ports import Deadline, Engine, Tick
-from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.shards.read_ticks import read_ticks
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable, Unreachable
+from onthedot.core.ports import Deadline, Tick
+from onthedot.core.shards import ShardHistory
+from onthedot.core.slots import Deployment
+from onthedot.core.tick import dispatch_due
+from onthedot.jobs.audit import audit_due_jobs
+from onthedot.statistics.health import read_ticks
 from tests.builders import DEPLOYMENT, World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api

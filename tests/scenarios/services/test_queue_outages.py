@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.domain.errors import Unavailable, Unreachable
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.ports import Deadline, RunMessage
-from onthedot.use_cases.jobs.explain_job import explain_job
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable, Unreachable
+from onthedot.core.ports import Deadline, RunMessage
+from onthedot.core.records import Record, Status
+from onthedot.jobs.explain_job import explain_job
 from tests.builders import a_run, a_world
 from tests.scenarios.kits.outages import HOUR, StormySimulation
 

@@ -3,15 +3,16 @@
 import random
 from typing import Any
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, Schedule, every
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Answer, Call, Engine
-from onthedot.schema import DEFAULT_POOL
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer, Call
+from onthedot.core.records import Definition, Record
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.schedules.schedule import CronSchedule, Recurrence, Schedule, every
+from onthedot.targets.types import HttpTarget
 from onthedot.testing.scheduler import VirtualScheduler, WorkerDied
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from onthedot.wiring.virtual import virtual_world
 from tests.builders import NOON, a_world
 from tests.scenarios.kits.faults import Crash

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.domain.errors import Unavailable, Unreachable
-from onthedot.domain.runs.records import Definition, Priority, Record, Status
-from onthedot.domain.targets.types import ShellTarget
-from onthedot.domain.workers.pools import Requirements
-from onthedot.ports import Deadline
-from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs, audit_recent
+from onthedot.core.choices import Priority, Requirements
+from onthedot.core.errors import Unavailable, Unreachable
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Definition, Record, Status
+from onthedot.jobs.audit import audit_due_jobs, audit_recent
+from onthedot.targets.types import ShellTarget
 from tests.builders import a_run, a_world
 from tests.scenarios.kits.outages import HOUR, StormySimulation
 from tests.scenarios.kits.recurring import cron, fired, submit

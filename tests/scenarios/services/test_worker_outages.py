@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.domain.errors import Unreachable
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Answer
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.errors import Unreachable
+from onthedot.core.ports import Answer
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.builders import a_world
 from tests.scenarios.kits.outages import HOUR, StormySimulation
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import Record, Status
-from onthedot.use_cases.attempts.start_run import start_run
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.jobs.submit_job import submit_job
-from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload
+from onthedot.core.choices import OnParentFailure
+from onthedot.core.records import Record, Status
+from onthedot.core.send import message_for
+from onthedot.core.start import start_run
+from onthedot.jobs.submit import submit_job
+from onthedot.workflows.members import Workflow, from_payload
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, assert_skipped
@@ -30,7 +30,7 @@ def clan() -> Iterator[Clan]:
 def a_job(
     clan: Clan, *parents: Record, within: int | None = WITHIN, policy: OnParentFailure = OnParentFailure.FAIL
 ) -> Record:
-    request = replace(clan.request(*parents, policy=policy), start_within_seconds=within)
+    request = replace(clan.request(*parents, policy=policy), record={"start_within_seconds": within})
     return submit_job(clan.world.engine, "acme", request)
 
 
@@ -97,9 +97,9 @@ def test_a_child_counts_from_the_end_of_its_parents(clan: Clan, seconds: float) 
 
 def test_jobs_of_a_workflow_have_their_own_limits(clan: Clan) -> None:
     members = (
-        a_member("root", start_within_seconds=WITHIN),
+        a_member("root", record={"start_within_seconds": WITHIN}),
         a_member("free"),
-        a_member("child", "free", start_within_seconds=WITHIN),
+        a_member("child", "free", record={"start_within_seconds": WITHIN}),
         a_member("last", "root", policy=OnParentFailure.RUN),
     )
     workflow = clan.workflow(members)
@@ -133,7 +133,7 @@ def test_a_workflow_that_is_too_late_makes_no_graph(clan: Clan) -> None:
 
 
 def test_a_graph_that_was_stored_before_there_were_limits_can_be_read() -> None:
-    workflow = Workflow((a_member("one"), a_member("two", start_within_seconds=5)))
+    workflow = Workflow((a_member("one"), a_member("two", record={"start_within_seconds": 5})))
     stored = workflow.to_payload()
     assert "start_within_seconds" not in stored["jobs"][0]
     assert from_payload(json.dumps(stored).encode()) == workflow

@@ -5,18 +5,19 @@ from typing import Any, cast
 
 import pytest
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
-from onthedot.ports import Answer, Moved, RunStore
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.attempts.check_before_start import MayStart, check_before_start
-from onthedot.use_cases.attempts.start_run import Redeliver
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.jobs.change_job import change_job, pause_job, resume_job
-from onthedot.use_cases.jobs.redrive import redrive
-from onthedot.use_cases.jobs.submit_batch import submit_batch
+from onthedot.core import lifecycle
+from onthedot.core.check_before_start import MayStart, check_before_start
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Answer, Moved, RunStore
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.send import message_for
+from onthedot.core.start import Redeliver
+from onthedot.jobs.change import change_job, pause_job, resume_job
+from onthedot.jobs.changes import JobChange
+from onthedot.jobs.redrive import redrive
+from onthedot.jobs.submit import submit_batch
+from onthedot.workers.pools import DEFAULT_POOLS, Pools
 from tests.builders import DEPLOYMENT, World, a_world, the_start_of
 from tests.scenarios.kits.faults import Crash
 from tests.scenarios.kits.simulation import Simulation

@@ -2,11 +2,11 @@
 
 import pytest
 
-from onthedot.domain.runs.records import Definition, Record, Status
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.targets.types import ShellTarget
-from onthedot.domain.workers.pools import Requirements
-from onthedot.use_cases.workers.assign_run import assign_to_worker
+from onthedot.core.choices import Requirements
+from onthedot.core.records import Definition, Record, Status
+from onthedot.schedules.schedule import Recurrence
+from onthedot.targets.types import ShellTarget
+from onthedot.workers.assign import assign_to_worker
 from tests.scenarios.kits.pulling import POOL, PullWorker, a_worker
 from tests.scenarios.kits.recurring import every
 from tests.scenarios.kits.simulation import Simulation

@@ -5,18 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Kind, Priority, Record, Status
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
-from onthedot.domain.schedules.schedule import Schedule
-from onthedot.ports import Answer
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.dispatch.audit_jobs import audit_job
-from onthedot.use_cases.jobs.change_job import change_job, pause_job, resume_job
-from onthedot.use_cases.jobs.explain_job import explain_job
-from onthedot.use_cases.jobs.redrive import redrive
-from onthedot.use_cases.jobs.run_extra import BACKFILL_PACE_MS, backfill, run_now
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Answer
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.jobs.audit import audit_job
+from onthedot.jobs.change import change_job, pause_job, resume_job
+from onthedot.jobs.changes import JobChange
+from onthedot.jobs.explain_job import explain_job
+from onthedot.jobs.redrive import redrive
+from onthedot.jobs.run_extra import BACKFILL_PACE_MS, backfill, run_now
+from onthedot.schedules.choices import Misfire, MisfirePolicy, OverlapPolicy
+from onthedot.schedules.schedule import Recurrence, Schedule
 from tests.builders import NOON, World
 from tests.scenarios.kits.eventful import ORDERS, Eventful, an_event
 from tests.scenarios.kits.recurring import every, run_all, runs_of, skipped_count

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.names import GateId, waiting_slot
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.use_cases.attempts.skip_expired import skip_expired
-from onthedot.use_cases.jobs.change_job import cancel_job
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.records import Record, Status
+from onthedot.core.skip_expired import skip_expired
+from onthedot.gates.names import GateId, waiting_slot
+from onthedot.jobs.change import cancel_job
 from tests.builders import the_start_of
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.simulation import Simulation

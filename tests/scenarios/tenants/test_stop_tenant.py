@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import InvalidRequest, Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.engines.sqlite.tenant_data import SqliteTenantData
-from onthedot.use_cases.access import stop_tenant
-from onthedot.use_cases.access.stop_tenant import Action, Changed, change_jobs
+from onthedot.access import tenants
+from onthedot.access.tenant_data import TenantData
+from onthedot.access.tenants import Action, Changed, change_jobs
+from onthedot.core.errors import InvalidRequest, Unavailable
+from onthedot.core.records import Record, Status
 from tests.builders import World, a_world
 from tests.unit.api.kit import Api
 
@@ -34,7 +34,7 @@ def fill(world: World, tenant: str) -> list[str]:
 
 
 def change(world: World, tenant: str, action: Action) -> Changed:
-    data = SqliteTenantData(world.database, page_size=2)
+    data = TenantData(world.items, world.blobs, page_size=2)
     return change_jobs(world.engine, data, tenant, action, lambda _: None)
 
 
@@ -61,7 +61,7 @@ def test_a_job_that_fails_stops_no_other_and_the_same_call_changes_it_later(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = fill(world, "acme")
-    cancel: Callable[..., Record] = stop_tenant.CHANGES[Action.CANCEL]
+    cancel: Callable[..., Record] = tenants.CHANGES[Action.CANCEL]
     away = [own[2]]
 
     def fails(engine: Any, tenant: str, job_id: str, by: str) -> Record:
@@ -69,7 +69,7 @@ def test_a_job_that_fails_stops_no_other_and_the_same_call_changes_it_later(
             raise Unavailable("dynamodb")
         return cancel(engine, tenant, job_id, by)
 
-    monkeypatch.setitem(stop_tenant.CHANGES, Action.CANCEL, fails)
+    monkeypatch.setitem(tenants.CHANGES, Action.CANCEL, fails)
     assert change(world, "acme", Action.CANCEL) == Changed(done=JOBS, failed=1)
     away.clear()
     assert change(world, "acme", Action.CANCEL) == Changed(done=1)

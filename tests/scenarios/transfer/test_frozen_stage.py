@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from onthedot.domain.errors import StageClosed
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Answer, Moved
-from onthedot.use_cases.attempts.finish_run import finish_run
-from onthedot.use_cases.dispatch.canary import CanaryKeeper
-from onthedot.use_cases.transfer.change_stage import begin_import, freeze, release, thaw
+from onthedot.core.errors import StageClosed
+from onthedot.core.finish import finish_run
+from onthedot.core.ports import Answer, Moved
+from onthedot.core.records import Record, Status
+from onthedot.statistics.canary import CanaryKeeper
+from onthedot.transfer.change_stage import begin_import, freeze, release, thaw
 from tests.builders import a_run, the_start_of
 from tests.scenarios.kits.two_stages import TwoStages
 
@@ -114,8 +114,8 @@ def test_an_export_waits_for_a_running_attempt_and_its_child_runs_elsewhere(stag
     run = running(stages, parent.job_id)
     result = stages.try_command("export", "--freeze", "--wait", "4s", str(stages.file))
     assert result.exit_code == 1
-    assert f"1 attempts still run: {run.run_id}; wait longer with --wait" in result.stderr
-    assert "The stage stays frozen: run the same command again, or open it with `onthedot thaw`." in result.stderr
+    assert run.run_id in result.stderr
+    assert "`onthedot thaw`" in result.stderr
     assert not stages.file.exists()
     with pytest.raises(StageClosed):
         finish(stages, run)  # the attempt is stored, and its child cannot be notified here

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Deadline, Moved, Refused, RunStore, Undecided
+from onthedot.core.ports import Deadline, Moved, Refused, RunStore, Undecided
+from onthedot.core.records import Record, Status
 from tests.scenarios.kits import recurring
 from tests.scenarios.kits.faults import Crash
 from tests.scenarios.kits.two_stages import TwoStages

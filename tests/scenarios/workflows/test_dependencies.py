@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.errors import InvalidRequest, Unavailable
-from onthedot.domain.ids import job_id_for_key
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.change_job import cancel_job, change_job, pause_job
-from onthedot.use_cases.jobs.delete_job import delete_job
+from onthedot.core.choices import OnParentFailure, Priority
+from onthedot.core.errors import InvalidRequest, Unavailable
+from onthedot.core.ids import job_id_for_key
+from onthedot.core.moves import Expect, Move
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.jobs.change import cancel_job, change_job, delete_job, pause_job
+from onthedot.jobs.changes import JobChange
 from tests.builders import World, a_world
 from tests.scenarios.kits.family import Family
 from tests.scenarios.kits.faults import Crash, Fault, Faults

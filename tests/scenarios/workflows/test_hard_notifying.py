@@ -4,16 +4,17 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from onthedot.domain.errors import OnthedotError, Unavailable, UnreadableRecord
-from onthedot.domain.runs import changes
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import bucket_of
-from onthedot.ports import Deadline, Engine, Moved, Refused
-from onthedot.use_cases.jobs.accept_jobs import accept_batch, accept_job
-from onthedot.use_cases.jobs.payloads import load_payload
-from onthedot.use_cases.workflows.end_graph import end_graph
-from onthedot.use_cases.workflows.notify_children import MANY, notify_children
+from onthedot.core.engine import Engine
+from onthedot.core.errors import OnthedotError, Unavailable, UnreadableRecord
+from onthedot.core.moves import Move
+from onthedot.core.ports import Deadline, Moved, Refused
+from onthedot.core.records import Record, Status
+from onthedot.core.slots import bucket_of
+from onthedot.jobs import changes
+from onthedot.jobs.payloads import load_payload
+from onthedot.jobs.submit import accept_batch, accept_job
+from onthedot.workflows.end import end_graph
+from onthedot.workflows.notify import MANY, notify_children
 from tests.builders import World
 from tests.scenarios.kits.family import BROKEN, Family
 from tests.scenarios.kits.faults import Fault, Faults

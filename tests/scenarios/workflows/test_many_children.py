@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from onthedot.domain.errors import InvalidRequest, OnthedotError
-from onthedot.domain.runs.dependencies import MOST_CHILDREN
-from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.workflows.graph import MAX_JOBS
-from onthedot.ports import Deadline, Moved, RunStore
-from onthedot.use_cases.jobs.accept_jobs import accept_batch, accept_job
-from onthedot.use_cases.workflows.notify_children import link_to_parents
+from onthedot.core.choices import MAX_JOBS
+from onthedot.core.errors import InvalidRequest, OnthedotError
+from onthedot.core.moves import Expect, Move
+from onthedot.core.ports import Deadline, Moved, RunStore
+from onthedot.core.records import Record, Status
+from onthedot.jobs.submit import accept_batch, accept_job
+from onthedot.workflows.dependencies import MOST_CHILDREN
+from onthedot.workflows.notify import link_to_parents
 from tests.builders import World
 from tests.scenarios.kits.family import Family
 from tests.scenarios.kits.faults import Fault, Faults

@@ -7,24 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import Limits
-from onthedot.domain.ids import node_job_id
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import TERMINAL, Record, Status
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.schedules.schedule import Schedule, every
-from onthedot.ports import Answer, Call, Deadline, Refused
-from onthedot.use_cases.dispatch.queue_states import QueueStates
-from onthedot.use_cases.dispatch.sweep_overdue import sweep_slot
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
-from onthedot.use_cases.jobs.delete_job import delete_job
-from onthedot.use_cases.jobs.payloads import load_payload
-from onthedot.use_cases.jobs.redrive import redrive
-from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
-from onthedot.use_cases.workflows.workflow_graph import Member
+from onthedot.core import lifecycle
+from onthedot.core.choices import OnParentFailure
+from onthedot.core.errors import Unavailable
+from onthedot.core.ids import node_job_id
+from onthedot.core.ports import Answer, Call, Deadline, Refused
+from onthedot.core.queue_states import QueueStates
+from onthedot.core.records import TERMINAL, Record, Status
+from onthedot.core.slots import Deployment
+from onthedot.core.sweep import sweep_slot
+from onthedot.gates.limits import Limits
+from onthedot.jobs.change import cancel_job, delete_job, pause_job
+from onthedot.jobs.payloads import load_payload
+from onthedot.jobs.redrive import redrive
+from onthedot.schedules.schedule import Recurrence, Schedule, every
+from onthedot.workflows.members import Member
+from onthedot.workflows.start import WorkflowStarter
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.workflows import DIAMOND, Clan, a_member
@@ -193,6 +191,21 @@ def test_whoever_dies_while_it_ends_the_jobs_strands_none(at: int, fault: Fault)
         clan.work(faults)
         assert len(faults.seen) > at, "the fault was never reached"
         clan.let_pass(1_500)
+        clan.check_given_up(workflow, DIAMOND)
+
+
+def test_a_workflow_that_is_cancelled_while_it_is_made_starts_no_job() -> None:
+    with a_world(ONE_SHARD) as world:
+        clan = Clan(world)
+        workflow = clan.workflow(DIAMOND)
+
+        def cancelled() -> None:
+            cancel_job(world.engine, "acme", workflow.run_id)
+
+        clan.work(Faults(0, Fault.MEANWHILE, cancelled, named="create_many"))
+        clan.let_pass(60)
+        assert clan.status(workflow) is Status.CANCELLED
+        assert clan.fates.started == {}
         clan.check_given_up(workflow, DIAMOND)
 
 

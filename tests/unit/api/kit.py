@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.ports import Principal
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
 from tests.builders import World
 
 URL = "https://example.com/hook"

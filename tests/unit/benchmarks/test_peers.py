@@ -10,10 +10,19 @@ import pytest
 
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import tools
-from benchmarks.peers.bars import bars, share_of_all
 from benchmarks.peers.environments import APT_LINE, PACKAGE_JSON, REQUIREMENTS
 from benchmarks.peers.loads import Sizes
-from benchmarks.peers.measured import NOTE_BYTES, Figures, Load, Note, figures, over_rounds, read_notes
+from benchmarks.peers.measured import (
+    NOTE_BYTES,
+    Figures,
+    Load,
+    Note,
+    bars,
+    figures,
+    over_rounds,
+    read_notes,
+    share_of_all,
+)
 from benchmarks.peers.programs import calls
 from benchmarks.peers.running import Program, cpu_of_tree, program
 from benchmarks.peers.tools import ONTHEDOT, TOOLS, Tool

@@ -8,9 +8,22 @@ import pytest
 
 from benchmarks.common import Bar
 from benchmarks.peers import page
-from benchmarks.peers.page import BEGIN, END, PAGE, PLOT, between_markers, measured_part
-from benchmarks.peers.plot import BARS, plot
-from benchmarks.peers.table import COST, LATENESS, cost_cells, duration, lateness_cells, markdown
+from benchmarks.peers.page import (
+    BARS,
+    BEGIN,
+    COST,
+    END,
+    LATENESS,
+    PAGE,
+    PLOT,
+    between_markers,
+    cost_cells,
+    duration,
+    lateness_cells,
+    markdown,
+    measured_part,
+    plot,
+)
 from tests.unit.benchmarks.test_peers import A_ROW
 
 SVG = "{http://www.w3.org/2000/svg}"

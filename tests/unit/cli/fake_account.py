@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, NoCredentialsError, WaiterError
 
 ACCOUNT = "123456789012"
 ARN = f"arn:aws:iam::{ACCOUNT}:user/ada"
@@ -32,8 +31,22 @@ if failing.exists():
 """
 
 
-def refusal(code: str, said: str = "no") -> ClientError:
+def refusal(code: str, said: str = "no") -> Exception:
+    from botocore.exceptions import ClientError
+
     return ClientError({"Error": {"Code": code, "Message": said}}, "Call")
+
+
+def no_credentials() -> Exception:
+    from botocore.exceptions import NoCredentialsError
+
+    return NoCredentialsError()
+
+
+def no_answer(url: str) -> Exception:
+    from botocore.exceptions import EndpointConnectionError
+
+    return EndpointConnectionError(endpoint_url=url)
 
 
 def assembly(concurrency: int = 129, *, images: bool = False, tasks: int = 0) -> dict[str, Any]:
@@ -121,8 +134,11 @@ class FakeAccount:
 class _Client:
     """Every service in one, with the calls that the commands make."""
 
-    class exceptions:  # noqa: N801 - as boto3 names it
-        ClientError = ClientError
+    @property
+    def exceptions(self) -> Any:
+        from botocore import exceptions
+
+        return exceptions
 
     def __init__(self, account: FakeAccount) -> None:
         self._account = account
@@ -211,6 +227,8 @@ class _Client:
         return self
 
     def wait(self, StackName: str, WaiterConfig: Any) -> None:  # noqa: N803
+        from botocore.exceptions import WaiterError
+
         if StackName.removeprefix("arn:") in self._account.undeletable:
             raise WaiterError("StackDeleteComplete", "it failed", {})
 
@@ -226,10 +244,6 @@ class _Pages:
 
     def paginate(self, **arguments: str) -> Any:
         return getattr(self._client, f"pages_of_{self._operation}")(**arguments)
-
-
-def no_credentials() -> Exception:
-    return NoCredentialsError()
 
 
 def use_fakes(monkeypatch: pytest.MonkeyPatch, account: FakeAccount, region: str | None = "eu-west-1") -> None:

@@ -7,10 +7,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
+from onthedot.core.shard_store import ShardStore
 from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.database import Database
-from onthedot.engines.sqlite.shards import SqliteShardStore
+from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.engines.sqlite.store import SqliteRunStore
 from tests.handlers.audited import AUDITED, a_job_with_history_in
 
@@ -29,7 +30,7 @@ def audit(*arguments: str) -> Result:
 @pytest.mark.parametrize(("without", "code", "holes"), [(None, 0, 0), (2, 1, 1)])
 def test_holes_are_found_while_the_file_is_in_use(without: int | None, code: int, holes: int, data: Path) -> None:
     with Database(data) as database:
-        announce(SqliteShardStore(database), 1, SystemClock().now())
+        announce(ShardStore(SqliteItems(database, SystemClock())), 1, SystemClock().now())
         job = a_job_with_history_in(SqliteRunStore(database, SystemClock()), shards=1, without=without)
         before = data.read_bytes()
         for arguments in ((), (job.job_id,)):
@@ -43,7 +44,7 @@ def test_holes_are_found_while_the_file_is_in_use(without: int | None, code: int
 
 def test_the_ticks_of_a_server_that_stopped_are_late(data: Path) -> None:
     with Database(data) as database:
-        announce(SqliteShardStore(database), 1, SystemClock().now() - 600_000)
+        announce(ShardStore(SqliteItems(database, SystemClock())), 1, SystemClock().now() - 600_000)
     result = audit("--data", str(data))
     assert result.exit_code == 1
     assert "no tick has ended" in result.stderr

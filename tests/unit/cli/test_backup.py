@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
-from onthedot.domain.runs.records import Record
+from onthedot.core.records import Record
 from onthedot.engines.sqlite.database import Database
 from tests.builders import DEPLOYMENT, VirtualClock, World, a_run
 from tests.scenarios.kits.simulation import Simulation

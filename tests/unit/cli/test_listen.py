@@ -14,12 +14,11 @@ from http.client import HTTPConnection
 import pytest
 from click.testing import CliRunner
 
-from onthedot.cli.jobs.listen import as_text
-from onthedot.cli.jobs.listen_server import MAX_BODY, Arrival
+from onthedot.cli.jobs.listen import MAX_BODY, Arrival, as_text
 from onthedot.cli.main import main
 from onthedot.cli.text import printable
-from onthedot.clock import SystemClock
-from onthedot.domain.instants import format_instant
+from onthedot.core.clock import SystemClock
+from onthedot.core.instants import format_instant
 from tests.builders import NOON
 
 SECONDS = 30
@@ -144,7 +143,7 @@ def test_a_port_that_is_taken_is_an_error_in_a_sentence() -> None:
         port = taken.getsockname()[1]
         result = CliRunner().invoke(main, ["listen", "--port", str(port)])
     assert result.exit_code == 1
-    assert result.output == f"Error: port {port} is taken; choose another one with --port\n"
+    assert result.output == f"Error: port {port} is in use; choose another one with --port\n"
 
 
 def test_an_address_of_another_machine_is_an_error_in_a_sentence() -> None:

@@ -1,19 +1,18 @@
 """`onthedot export`, `import` and `thaw` over HTTP."""
 
-import io
 import json
-import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
-from rich.console import Console
-from rich.progress import Progress
 
-from onthedot.cli.main import main
-from onthedot.cli.transfer.export_file import ExportWriter, read_export
+from onthedot.cli.common.progress import Bar
+from onthedot.cli.operations import transfer
+from onthedot.cli.operations.export_file import ExportWriter, read_export
 from tests.unit.api.kit import Api
+from tests.unit.cli.conftest import Command, invoke
 from tests.unit.worker.world import TOKEN, ApiServer, a_passing_world, serving
 
 
@@ -31,63 +30,81 @@ def destination() -> Iterator[ApiServer]:
         yield server
 
 
-@pytest.fixture(autouse=True)
-def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in [name for name in os.environ if name.startswith("ONTHEDOT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("onthedot.worker.rest_client._PAUSES", (0.001, 0.002))
-
-
-def command(server: ApiServer, *arguments: str) -> Result:
-    result = CliRunner().invoke(main, [*arguments, "--url", server.url, "--token", TOKEN])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+def on(server: ApiServer) -> Command:
+    return partial(invoke, ONTHEDOT_URL=server.url, ONTHEDOT_TOKEN=TOKEN)
 
 
 def test_a_stage_is_moved_by_two_commands(source: ApiServer, destination: ApiServer) -> None:
     job = Api(source.world).job(delay=600, payload="ä" * 2_000)
-    exported = command(source, "export", "--freeze", "jobs.jsonl")
+    exported = on(source)("export", "--freeze", "jobs.jsonl")
     assert exported.exit_code == 0, exported.output
-    assert "jobs.jsonl: 1 blob, 1 record.\nThe stage is frozen." in exported.stdout
-    result = command(destination, "import", "jobs.jsonl", "--release", "--json")
+    assert exported.stdout.startswith("jobs.jsonl: 1 blob, 1 record.\n")
+    result = on(destination)("import", "jobs.jsonl", "--release", "--json")
     assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout) == {
-        "created": 2,
-        "present": 0,
-        "refused": [],
-        "unknown_pools": [],
-        "released": True,
-    }
+    moved = {"created": 2, "present": 0, "refused": [], "unknown_pools": [], "released": True}
+    assert json.loads(result.stdout) == moved
+    again = on(destination)("import", "jobs.jsonl", "--release", "--json")
+    assert json.loads(again.stdout) == {**moved, "created": 0}
     assert Api(destination.world).get(f"/v1/jobs/{job}").status == 200
-    assert command(source, "thaw").exit_code == 3
-    assert json.loads(command(source, "thaw", "--force", "--json").stdout)["mode"] == "open"
+    assert on(source)("thaw").exit_code == 3
+    assert json.loads(on(source)("thaw", "--force", "--json").stdout)["mode"] == "open"
 
 
 def test_calls_that_fail_for_a_moment_are_repeated(source: ApiServer, destination: ApiServer) -> None:
     Api(source.world).job(delay=600)
     source.answers = {"/v1/stage/freeze": [503], "/v1/export": [503, 503]}
     destination.answers = {"/v1/import": [503, 500, 429]}
-    assert command(source, "export", "--freeze", "jobs.jsonl").exit_code == 0
-    assert command(destination, "import", "jobs.jsonl", "--release").exit_code == 0
+    assert on(source)("export", "--freeze", "jobs.jsonl").exit_code == 0
+    assert on(destination)("import", "jobs.jsonl", "--release").exit_code == 0
 
 
-def test_the_bar_of_an_export_is_full_at_the_end(source: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    for _ in range(3):
-        Api(source.world).job(delay=600, payload="ä" * 2_000)
-    terminal = io.StringIO()
-    bar = Progress(console=Console(file=terminal, force_terminal=True, width=100))
-    monkeypatch.setattr("onthedot.cli.transfer.export.progress_bar", lambda: bar)
-    monkeypatch.setattr("onthedot.use_cases.transfer.export_entries.PAGE", 2)
-    assert command(source, "export", "jobs.jsonl").exit_code == 0
-    [task] = bar.tasks
-    assert (task.completed, task.total, task.description) == (3, 3, "6 entries")
-    assert "100%" in terminal.getvalue()
+class Shown(Bar):
+    """A bar that remembers what it shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[tuple[int, int | None, str | None]] = []
+
+    def show(self, done: int, total: int | None = None, text: str | None = None) -> None:
+        self.steps.append((done, total, text))
+
+
+class Pages:
+    """The calls of an export of pages with these numbers."""
+
+    def __init__(self, *pages: dict[str, Any]) -> None:
+        ends = [str(number) for number in range(1, len(pages))]
+        following = [*ends, None]
+        self._pages = [
+            {"running": [], "entries": [], **one, "next_cursor": n} for one, n in zip(pages, following, strict=True)
+        ]
+
+    def get(self, path: str, **_: Any) -> Any:
+        return {"version": "1", "freeze_id": None} if path == "/v1/stage" else self._pages.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("pages", "shown"),
+    [
+        ([{"read": 40, "about_total": 100}, {"read": 40}, {"read": 10}], [(40, 100), (80, 100), (90, 100)]),
+        ([{"read": 40, "about_total": 50}, {"read": 40}], [(40, 50), (80, 80)]),
+        ([{"read": 40, "about_total": None}], [(40, None)]),
+        ([{}, {}], [(0, None), (0, None)]),
+    ],
+    ids=["a total", "more than the total", "no total", "a stage of an earlier version"],
+)
+def test_the_bar_of_an_export_has_a_total_as_soon_as_a_page_names_one(
+    tmp_path: Path, pages: list[dict[str, Any]], shown: list[tuple[int, int | None]]
+) -> None:
+    bar, calls = Shown(), Pages(*pages)
+    with (tmp_path / "jobs.jsonl").open("wb") as file:
+        transfer._write(calls, ExportWriter(file), {}, bar, freeze=False, wait_ms=0)  # type: ignore[arg-type]
+    assert [(done, total) for done, total, _ in bar.steps] == shown
 
 
 def test_an_export_to_stdout_is_the_same_file(source: ApiServer, tmp_path: Path) -> None:
     Api(source.world).job(delay=600, payload="ä" * 2_000)
-    exported = command(source, "export", "-")
+    exported = on(source)("export", "-")
     assert exported.exit_code == 0, exported.output
     assert "stdout: 1 blob, 1 record." in exported.stderr
     assert list(tmp_path.iterdir()) == []
@@ -96,43 +113,44 @@ def test_an_export_to_stdout_is_the_same_file(source: ApiServer, tmp_path: Path)
     assert read_export(copy).counts == {"blob": 1, "record": 1}
 
 
-@pytest.mark.parametrize("option", ["--freeze", "--json"])
-def test_an_export_to_stdout_is_refused_with(option: str, source: ApiServer, tmp_path: Path) -> None:
-    refused = command(source, "export", "-", option)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert f"give a FILE with {option}" in refused.stderr
+def test_an_export_to_stdout_is_refused_with_options_for_a_file(source: ApiServer, tmp_path: Path) -> None:
+    for option in ("--freeze", "--json"):
+        refused = on(source)("export", "-", option)
+        assert (refused.exit_code, refused.stdout, option in refused.stderr) == (2, "", True)
     assert list(tmp_path.iterdir()) == []
     assert Api(source.world).get("/v1/stage").body["mode"] == "open"
 
 
 def test_a_token_that_is_not_an_admins_is_told_so(source: ApiServer) -> None:
     source.role = "operator"
-    result = command(source, "export", "--freeze", "jobs.jsonl")
-    assert result.exit_code == 1
-    assert "give an admin's as ONTHEDOT_TOKEN" in result.stderr
+    result = on(source)("export", "--freeze", "jobs.jsonl")
+    assert (result.exit_code, "use an admin's as ONTHEDOT_TOKEN" in result.stderr) == (1, True)
     assert not Path("jobs.jsonl").exists()
 
 
-def test_text_that_utf_8_cannot_carry_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "odd.jsonl"
+def an_export(path: Path, *entries: dict[str, Any]) -> Path:
     with path.open("wb") as file:
         writer = ExportWriter(file)
         writer.begin({"freeze_id": None})
-        writer.add([{"kind": "gate", "format": 1, "id": "\ud800", "content": {}}])
+        writer.add({"format": 1, "content": {}, **entry} for entry in entries)
         writer.end()
-    [[entry]] = read_export(path).pages(10, 1_000)
+    return path
+
+
+def test_text_that_utf_8_cannot_carry_is_kept(tmp_path: Path) -> None:
+    [[entry]] = read_export(an_export(tmp_path / "odd.jsonl", {"kind": "gate", "id": "\ud800"})).pages(10, 1_000)
     assert entry["id"] == "\ud800"
 
 
 def test_the_blobs_of_a_record_are_on_its_page(tmp_path: Path) -> None:
-    path = tmp_path / "jobs.jsonl"
     kinds = ["blob", "record", "blob", "blob", "record", "limits"]
-    with path.open("wb") as file:
-        writer = ExportWriter(file)
-        writer.begin({"freeze_id": None})
-        writer.add([{"kind": kind, "format": 1, "id": str(n), "content": {}} for n, kind in enumerate(kinds)])
-        writer.end()
-    export = read_export(path)
+    export = read_export(an_export(tmp_path / "a", *({"kind": kind, "id": str(n)} for n, kind in enumerate(kinds))))
     assert export.total == 6
     assert [[one["kind"] for one in page] for page in export.pages(4, 10_000)] == [kinds[:2], kinds[2:]]
     assert [[one["kind"] for one in page] for page in export.pages(9, 1)] == [kinds[:2], kinds[2:5], kinds[5:]]
+
+
+def test_an_export_without_a_freeze_is_imported_on_demand_only(destination: ApiServer, tmp_path: Path) -> None:
+    path = str(an_export(tmp_path / "a"))
+    assert on(destination)("import", path).exit_code == 1
+    assert on(destination)("import", path, "--without-freeze", "--dry-run").exit_code == 0

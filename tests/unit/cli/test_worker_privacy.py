@@ -6,8 +6,8 @@ import sys
 import pytest
 
 LOOK = """
-from onthedot.targets.processes.private_process import is_private
-from onthedot.clock import SystemClock
+from onthedot.targets.processes.supervised import is_private
+from onthedot.core.clock import SystemClock
 from onthedot.worker.target_factories import TargetOptions, factories
 factories(TargetOptions(shell={shell}, app="my_app"), SystemClock())
 print(is_private())

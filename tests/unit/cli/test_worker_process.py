@@ -16,8 +16,8 @@ from typing import IO, Any
 
 import pytest
 
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.workers.records import WorkerStatus
+from onthedot.core.records import Record, Status
+from onthedot.workers.records import WorkerStatus
 from tests.builders import World
 from tests.unit.api.kit import Api
 from tests.unit.worker.world import TOKEN, ApiServer, a_passing_world, serving

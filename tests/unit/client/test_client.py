@@ -1,19 +1,12 @@
-"""The client on the real API in this process, the twin for event loops, and what `import onthedot` loads."""
+"""The client on the real API in this process."""
 
-import asyncio
-import inspect
-import json
-import subprocess
-import sys
-from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-import onthedot
 from onthedot import (
     AmbiguousName,
-    AsyncClient,
     Client,
     ClientError,
     Conflict,
@@ -24,20 +17,14 @@ from onthedot import (
     Unauthorized,
 )
 from onthedot.client import job_request
-from onthedot.testing.kit import Kit, kit
-from onthedot.testing.transport import InProcessTransport
-from tests.unit.client.scripted import JOB, LOST, ScriptedTransport, a_client, a_refusal, a_reply
+from onthedot.testing.kit import Kit
 
-
-@pytest.fixture
-def world() -> Iterator[Kit]:
-    with kit() as opened:
-        yield opened
+URL = "https://x.example/"
 
 
 def test_the_life_of_a_job(world: Kit) -> None:
     client = world.client
-    job = client.schedule(url="https://x.example/", cron="0 9 * * *", timezone="Europe/Berlin", name="report")
+    job = client.schedule(url=URL, cron="0 9 * * *", timezone="Europe/Berlin", name="report")
     assert client.get(job.id).status is Status.ACTIVE
     assert client.pause(job.id).status is Status.PAUSED
     assert client.pause(job.id).status is Status.PAUSED
@@ -56,7 +43,7 @@ def test_the_life_of_a_job(world: Kit) -> None:
 
 def test_a_job_is_changed_in_part(world: Kit) -> None:
     client = world.client
-    job = client.schedule(url="https://x.example/", cron="0 9 * * *", name="report", max_runs=5, tags={"a": "b"})
+    job = client.schedule(url=URL, cron="0 9 * * *", name="report", max_runs=5, tags={"a": "b"})
     changed = client.change(job.id, cron="0 8 * * *", max_runs=None, retry=1, if_version=job.version)
     assert (changed.cron, changed.max_runs, changed.name, changed.tags) == ("0 8 * * *", None, "report", {"a": "b"})
     assert (changed.retry["max_retries"], changed.version, changed.changes[0].action) == (1, 2, "change")
@@ -67,7 +54,7 @@ def test_a_job_is_changed_in_part(world: Kit) -> None:
 
 
 def test_a_change_that_the_api_refuses_names_its_fields(world: Kit) -> None:
-    job = world.client.schedule(url="https://x.example/", cron="0 9 * * *")
+    job = world.client.schedule(url=URL, cron="0 9 * * *")
     wrong: Any = {"cron": "61 * * * *"}, {"priority": None}, {"delay": 5}, {}
     for options, field in zip(wrong, ("cron", "priority", "delay", "body"), strict=True):
         with pytest.raises(InvalidRequest) as caught:
@@ -80,13 +67,37 @@ def test_a_change_that_the_api_refuses_names_its_fields(world: Kit) -> None:
 
 def test_the_example_of_a_refusal(world: Kit) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        world.client.schedule(url="https://x.example/", cron="61 * * * *")
+        world.client.schedule(url=URL, cron="61 * * * *")
     assert [problem.field for problem in caught.value.details] == ["cron"]
     assert caught.value.request_id
 
 
+def test_a_job_has_its_outcome_and_its_changes_as_values(world: Kit) -> None:
+    job = world.client.schedule(url=URL, every=60, name="report")
+    world.client.pause(job.id)
+    found = world.client.get(job.id)
+    assert [change.action for change in found.changes] == ["pause", "create"]
+    assert found.changes[0].at.tzinfo is not None
+    why = world.client.explain(job.id)
+    assert (why.name, why.timeline[-1].message.split()[0]) == ("report", "paused")
+    assert why.what_if[0].action == "resume"
+    world.reply_next(400)
+    once = world.client.schedule(url=URL, retry=0)
+    world.settle()
+    outcome = world.client.get(once.id).last_outcome
+    assert outcome is not None
+    assert (outcome.execution_id, outcome.status) == (once.id, Status.FAILED)
+
+
+def test_a_run_with_a_payload_of_its_own(world: Kit) -> None:
+    job = world.client.schedule(url=URL, every=3600, payload={"of": "the job"})
+    world.client.run(job.id, payload={"of": "this run"})
+    world.settle()
+    assert [call.json() for call in world.calls] == [{"of": "this run"}]
+
+
 def test_executions_are_read_page_by_page_and_by_status(world: Kit) -> None:
-    job = world.client.schedule(url="https://x.example/", every=1, max_runs=250, retry=0)
+    job = world.client.schedule(url=URL, every=1, max_runs=250, retry=0)
     world.reply_next(*[400] * 3)
     world.clock.advance(300)
     assert len(list(world.client.executions(job.id))) == 250
@@ -95,9 +106,9 @@ def test_executions_are_read_page_by_page_and_by_status(world: Kit) -> None:
 
 def test_a_job_is_named_by_its_name(world: Kit) -> None:
     client = world.client
-    report = client.schedule(url="https://x.example/", every=10, max_runs=3, retry=0, name="report")
-    client.schedule(url="https://x.example/", every=10, max_runs=1, name="report-2")
-    once = client.schedule(url="https://x.example/", name="once")
+    report = client.schedule(url=URL, every=10, max_runs=3, retry=0, name="report")
+    client.schedule(url=URL, every=10, max_runs=1, name="report-2")
+    once = client.schedule(url=URL, name="once")
     world.reply_next(400)
     world.clock.advance(60)
     assert {run.job_id for run in client.executions(job="report")} == {report.id}
@@ -109,13 +120,36 @@ def test_a_job_is_named_by_its_name(world: Kit) -> None:
     assert client.redrive(job=name, dry_run=True).matched == 1
     with pytest.raises(NotFound, match="there is no job 'nothing'"):
         next(client.executions(job="nothing"))
-    client.schedule(url="https://x.example/", every=60, name="report")
+    client.schedule(url=URL, every=60, name="report")
     with pytest.raises(AmbiguousName, match=f"2 jobs are called 'report'.*{report.id}"):
         next(client.executions(job="report"))
 
 
+def test_jobs_are_listed_page_by_page_and_by_filters(world: Kit) -> None:
+    for number in range(130):
+        world.client.schedule(url=URL, delay=3600, name=f"remind-{number}")
+    report = world.client.schedule(url=URL, every=60, name="report", tags={"team": "a"})
+    assert len(list(world.client.list())) == 131
+    [found] = world.client.list(kind="recurring", name="rep", tag="team=a")
+    assert (found.id, found.status, found.every, found.kind) == (report.id, Status.ACTIVE, 60, "recurring")
+    assert [one.id for one in world.client.list(full_name="report")] == [report.id]
+    assert list(world.client.list(full_name="rep")) == []
+    with pytest.raises(TypeError, match="did you mean 'status'"):
+        list(world.client.list(stauts="FAILED"))  # type: ignore[call-arg]
+
+
+def test_many_jobs_are_changed_step_by_step(world: Kit) -> None:
+    ids = [world.client.schedule(url=URL, every=60, name=f"n-{number}").id for number in range(150)]
+    counted = list(world.client.bulk("pause", name="n-", dry_run=True))
+    assert sum(step.matched for step in counted) == 150
+    steps = list(world.client.bulk("pause", name="n-"))
+    assert (sum(step.done for step in steps), len(steps)) == (150, 2)
+    [step] = world.client.bulk("resume", ids=[ids[0], "job_none"])
+    assert (step.done, step.failed, step.failures[0].id, step.failures[0].code) == (1, 1, "job_none", "not_found")
+
+
 def test_a_batch_a_workflow_and_a_preview(world: Kit) -> None:
-    good, bad = world.client.batch([job_request(url="https://x.example/"), job_request(url="nonsense")])
+    good, bad = world.client.batch([job_request(url=URL), job_request(url="nonsense")])
     assert isinstance(bad, ClientError)
     assert not isinstance(good, ClientError)
     flow = world.client.workflow(
@@ -132,91 +166,87 @@ def test_a_batch_a_workflow_and_a_preview(world: Kit) -> None:
     assert [one.time.hour for one in times] == [8, 8]
 
 
-def test_the_token_is_sent_and_refused_when_it_is_wrong(world: Kit) -> None:
-    client, transport, _ = a_client(a_reply(JOB))
-    client.get("job_1")
-    assert transport.sent[0].headers["Authorization"] == "Bearer otd_x"
+def now_of(world: Kit) -> datetime:
+    found = world.client.health().time
+    assert found is not None
+    return found
+
+
+def test_a_backfill_goes_on_where_the_call_before_ended(world: Kit) -> None:
+    job = world.client.schedule(url=URL, cron="0 0 1 1 *")
+    end = now_of(world)
+    first = world.client.backfill(job.id, datetime(2000, 1, 1, tzinfo=UTC), end, limit=3)
+    assert (first.created, first.next_from) == (3, datetime(2003, 1, 1, tzinfo=UTC))
+    assert first.next_from is not None
+    rest = world.client.backfill(job.id, first.next_from, end, limit=1000)
+    assert (rest.created, rest.left, rest.next_from) == (first.left, 0, None)
+    assert world.client.backfill(job.id, "2000-01-01T00:00:00Z", end, limit=3).existing == 3
+
+
+def test_a_forecast_counts_the_runs_of_a_minute(world: Kit) -> None:
+    world.client.schedule(url=URL, delay=timedelta(seconds=90))
+    found = world.client.forecast(5)
+    assert (len(found.minutes), sum(one.runs for one in found.minutes), found.truncated) == (5, 1, False)
+
+
+def test_a_forecast_names_the_heaviest_jobs(world: Kit) -> None:
+    job = world.client.schedule(url=URL, every=10, name="quick")
+    heaviest = world.client.forecast(1_500).minutes[30].heaviest
+    assert [(one.job_id, one.name, one.runs) for one in heaviest] == [(job.id, "quick", 6)]
+
+
+def test_dead_letters_are_read_page_by_page_and_run_again(world: Kit) -> None:
+    world.reply_next(*[400] * 120)
+    jobs = {world.client.schedule(url=URL, retry=0).id for _ in range(120)}
+    world.settle()
+    assert {one.job_id for one in world.client.dead_letters()} == jobs
+    chosen = sorted(jobs)[:2]
+    assert world.client.redrive(chosen).redriven == 2
+    refused = world.client.redrive(["job_none"])
+    assert (refused.redriven, [one.id for one in refused.refused]) == (0, ["job_none"])
+    assert world.client.redrive(everything=True).redriven > 0
+
+
+def test_dead_letters_by_filters_and_their_causes(world: Kit) -> None:
+    world.reply_next(*[400] * 3, 410)
+    jobs = [world.client.schedule(url=URL, retry=0, name=f"report-{number}").id for number in range(3)]
+    world.settle()
+    gone = world.client.schedule(url=URL, retry=0).id
+    world.settle()
+    client, first = world.client, datetime(2000, 1, 1, tzinfo=UTC)
+    assert {one.job_id for one in client.dead_letters(name="report")} == set(jobs)
+    assert {one.name for one in client.dead_letters(name="report-1")} == {"report-1"}
+    assert [one.target for one in client.dead_letters(job=gone)] == [f"POST {URL}"]
+    assert list(client.dead_letters(until=first)) == []
+    found = client.dead_letter_causes(since=first)
+    assert [(one.cause, one.count, one.jobs) for one in found.causes] == [("HTTP 400", 3, 3), ("HTTP 410", 1, 1)]
+    assert (found.causes[1].job_id, found.truncated) == (gone, False)
+    dry = client.redrive(cause="HTTP 400", dry_run=True)
+    assert (dry.redriven, dry.matched, {one.id for one in dry.runs}, dry.cursor) == (0, 3, set(jobs), None)
+    assert client.redrive(cause="HTTP 400", since=first).redriven == 3
+    assert [one.job_id for one in client.dead_letters(cause="HTTP 410")] == [gone]
+
+
+def test_the_life_of_a_gate(world: Kit) -> None:
+    made = world.client.set_gate("stripe", in_flight=5)
+    assert (made.name, made.in_flight, made.paused) == ("stripe", 5, False)
+    assert world.client.gate("stripe:42").in_flight == 5
+    assert [gate.name for gate in world.client.gates()] == ["stripe"]
+    world.client.delete_gate("stripe")
+    with pytest.raises(NotFound):
+        world.client.gate("stripe")
+    with pytest.raises(ValueError, match="empty"):
+        world.client.gate("")
+
+
+def test_the_queues_of_a_stage(world: Kit) -> None:
+    world.client.schedule(url=URL)
+    found = world.client.queues()
+    assert {queue.pool for queue in found}
+    assert all(queue.error is None and queue.waiting is not None for queue in found)
+
+
+def test_a_wrong_token_is_refused(world: Kit) -> None:
     stranger = Client(token="otd_wrong", transport=world.client._transport)
     with pytest.raises(Unauthorized):
         stranger.get("job_1")
-
-
-def test_a_value_that_is_no_json_is_refused_before_it_is_sent() -> None:
-    client, transport, _ = a_client()
-    with pytest.raises(ValueError, match="JSON compliant"):
-        client.schedule("a", float("nan"))
-    assert transport.sent == []
-
-
-def test_a_client_is_a_context_manager() -> None:
-    client, transport, _ = a_client()
-    with client:
-        pass
-    assert transport.closed
-
-
-def surface(kind: type) -> dict[str, tuple[Any, ...]]:
-    """Return the public methods with their parameters and their documentation."""
-    return {
-        name: (tuple(inspect.signature(method).parameters.values()), inspect.getdoc(method))
-        for name, method in inspect.getmembers(kind, inspect.isfunction)
-        if not name.startswith("_")
-    }
-
-
-def test_both_clients_have_one_surface() -> None:
-    assert surface(Client) == surface(AsyncClient)
-    awaited = {name for name, method in inspect.getmembers(AsyncClient, inspect.iscoroutinefunction)}
-    iterated = {name for name, method in inspect.getmembers(AsyncClient, inspect.isasyncgenfunction)}
-    assert iterated == {name for name, method in inspect.getmembers(Client, inspect.isgeneratorfunction)}
-    assert surface(AsyncClient).keys() <= awaited | iterated
-
-
-def test_the_async_client_calls_retries_and_pages(world: Kit) -> None:
-    job = world.client.schedule(url="https://x.example/", every=1, max_runs=150)
-    world.clock.advance(200)
-    transport = world.client._transport
-    assert isinstance(transport, InProcessTransport)
-
-    async def use() -> int:
-        async with AsyncClient(token=token_of(world), transport=transport) as client:
-            assert (await client.get(job.id)).id == job.id
-            assert (await client.change(job.id, name="n", if_version=1)).name == "n"
-            assert [run async for run in client.dead_letters(job="n")] == []
-            assert (await client.dead_letter_causes(job="n")).causes == []
-            assert len([run async for run in client.executions(job="n")]) == 150
-            return len([run async for run in client.executions(job.id)])
-
-    assert asyncio.run(use()) == 150
-
-
-def token_of(world: Kit) -> str:
-    return world.client._headers["Authorization"].removeprefix("Bearer ")
-
-
-def test_the_async_client_repeats_with_the_same_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def no_pause(_: float) -> None: ...
-
-    monkeypatch.setattr(asyncio, "sleep", no_pause)
-    transport = ScriptedTransport([LOST, a_refusal(503, "unavailable"), a_reply(JOB, 202)])
-    job = asyncio.run(AsyncClient(token="t", transport=transport).schedule("a"))
-    assert job.id == "job_1"
-    assert len({sent.body["idempotency_key"] for sent in transport.sent}) == 1
-
-
-def test_the_client_loads_little() -> None:
-    code = "import json, sys; from onthedot import Client, AsyncClient; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(json.loads(done.stdout))
-    assert loaded.isdisjoint({"boto3", "botocore", "pydantic", "urllib3", "asyncio", "pytest", "click", "sqlite3"})
-    assert loaded.isdisjoint({"socket", "ssl", "subprocess", "logging", "concurrent.futures"})
-    later = {"dead_letters", "explanations", "operations", "stage_answers"}
-    assert loaded.isdisjoint(f"onthedot.client.{name}" for name in later), "the first call that needs it loads it"
-    assert len(loaded) < 120
-
-
-def test_the_package_offers_its_names() -> None:
-    for name in onthedot.__all__:
-        assert getattr(onthedot, name) is not None
-    with pytest.raises(AttributeError):
-        _ = onthedot.Klient  # type: ignore[attr-defined]

@@ -53,8 +53,10 @@ def test_without_a_place_the_error_says_what_to_give() -> None:
 @pytest.mark.parametrize(
     ("url", "token", "why"),
     [
-        ("ftp://x", "t", "is no URL of an API"),
-        ("https://[x", "t", "is no URL of an API"),
+        ("ftp://x", "t", "is not the URL of an API"),
+        ("https://:80/", "t", "is not the URL of an API"),
+        ("https://x:99999/", "t", "is not the URL of an API"),
+        ("https://[x", "t", "is not the URL of an API"),
         ("https://x/", None, "needs a token"),
         ("https://x/", "a\nb", "characters that no token has"),
     ],

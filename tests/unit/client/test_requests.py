@@ -1,17 +1,12 @@
 """The requests that the client makes of a caller's arguments."""
 
 from datetime import UTC, datetime, timedelta
-from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from onthedot.api.jobs.fields import CLEARABLE, JobFields, PatchFields
-from onthedot.api.schedules.fields import PreviewFields
-from onthedot.api.workflows.fields import NodeFields, WorkflowFields
-from onthedot.client import requests
-from onthedot.client.options import ChangeOptions, JobOptions, PreviewOptions, WorkflowOptions
+from onthedot.client import InvalidRequest, requests
 from onthedot.client.requests import job_request
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -62,6 +57,8 @@ def test_times_and_durations_become_what_the_api_takes() -> None:
 def test_a_time_without_a_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="at has no time zone"):
         job_request("a", at=NOON.replace(tzinfo=None))
+    with pytest.raises(ValueError, match="since has no time zone"):
+        requests.dead_letter_causes(20, {"since": NOON.replace(tzinfo=None)})
     local = job_request("a", at=NOON.replace(tzinfo=None), timezone="Europe/Berlin")
     assert (local["at"], local["timezone"]) == ("2026-03-01T12:00:00", "Europe/Berlin")
 
@@ -76,25 +73,10 @@ def test_a_wrong_option_is_refused_with_the_right_one() -> None:
         job_request("a", idempotencykey="x")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"unexpected option .zzz.$"):
         requests.preview({"zzz": 1})  # type: ignore[typeddict-unknown-key]
-
-
-def test_the_options_are_the_fields_of_the_api() -> None:
-    given_otherwise = {"callback_url", "payload"}
-    of_http = {"url", "method", "headers"}
-    fields = {*JobFields.model_fields, *NodeFields.model_fields}
-    assert set(JobOptions.__annotations__) == fields - given_otherwise | of_http
-    assert set(WorkflowOptions.__annotations__) == set(WorkflowFields.model_fields) - {"jobs"}
-    assert set(PreviewOptions.__annotations__) == set(PreviewFields.model_fields)
-    assert set(ChangeOptions.__annotations__) == set(PatchFields.model_fields) - {"callback_url"} | of_http | {
-        "handler"
-    }
-
-
-def test_an_option_of_a_change_has_the_type_that_it_has_for_a_new_job() -> None:
-    new, changed = get_type_hints(JobOptions), get_type_hints(ChangeOptions)
-    assert {name for name in changed if NoneType in get_args(changed[name])} == set(CLEARABLE)
-    for name in new.keys() & changed.keys():
-        assert changed[name] == (new[name] | None if name in CLEARABLE else new[name]), name
+    with pytest.raises(TypeError, match="did you mean 'since'"):
+        requests.dead_letters(None, {"sinse": "1h"})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="did you mean 'status'"):
+        requests.list_jobs({"stauts": "FAILED"})  # type: ignore[typeddict-unknown-key]
 
 
 def test_a_change_sends_the_fields_that_are_given() -> None:
@@ -120,10 +102,45 @@ def test_a_change_refuses_options_that_do_not_exist_or_do_not_go_together() -> N
 
 def test_an_id_is_one_part_of_a_path() -> None:
     assert requests.get("a/../b?c").path == "/v1/jobs/a%2F..%2Fb%3Fc"
-    with pytest.raises(ValueError, match="empty"):
-        requests.get("")
+    assert requests.gate("customer:4/2").path == "/v1/gates/customer:4%2F2"
+    for make in (requests.get, requests.gate, requests.execution):
+        with pytest.raises(ValueError, match="empty"):
+            make("")
 
 
 def test_a_large_batch_is_sent_in_parts() -> None:
     parts = requests.batches(job_request("a") for _ in range(1001))
     assert [len(part.body["jobs"]) for part in parts] == [500, 500, 1]
+
+
+@pytest.mark.parametrize("options", [{}, {"dry_run": True}, {"cursor": "abc"}, {"options": {"name": None}}])
+def test_a_redrive_must_say_which(options: Any) -> None:
+    with pytest.raises(InvalidRequest, match="everything=True") as caught:
+        requests.redrive(None, **options)
+    assert (caught.value.code, [one.field for one in caught.value.details]) == ("invalid_request", ["ids"])
+
+
+def test_options_with_other_names_get_those_of_the_api() -> None:
+    assert requests.redrive(None, everything=True).body == {"all": True}
+    chosen: Any = {"since": NOON, "until": "2027-01-01T00:00:00Z", "job": "job_1", "cause": "HTTP 400"}
+    query = requests.dead_letters("c", chosen).query
+    assert query == {
+        "from": "2026-03-01T12:00:00+00:00",
+        "to": "2027-01-01T00:00:00Z",
+        "job_id": "job_1",
+        "cause": "HTTP 400",
+        "limit": "100",
+        "cursor": "c",
+    }
+    assert requests.backfill("job_1", 0, NOON, 100, "LOW").body == {
+        "from": 0,
+        "to": "2026-03-01T12:00:00+00:00",
+        "limit": 100,
+        "priority": "LOW",
+    }
+
+
+def test_what_is_not_chosen_is_left_to_the_api() -> None:
+    assert requests.statistics(None, None, None, None).query == {}
+    assert requests.statistics(NOON, None, 60, None).query == {"from": "2026-03-01T12:00:00+00:00", "step": "60"}
+    assert requests.workers(None).query == {}

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.client import Conflict, NotFound, RateLimited, ServerError, Unavailable, job_request
+from onthedot.client import Conflict, NotFound, RateLimited, ServerError, Unavailable, job_request, requests
+from onthedot.client.requests import Retries
 from onthedot.client.transport import NoAnswer, Reply
 from tests.unit.client.scripted import JOB, LOST, REFUSED, a_client, a_refusal, a_reply
 
@@ -57,47 +58,44 @@ def test_tries_are_bounded() -> None:
     assert len(transport.sent) == 4
 
 
-def test_a_run_now_is_not_repeated_when_it_may_have_happened() -> None:
+ONCE: Any = [
+    lambda client: client.run("job_1"),
+    lambda client: client.redrive(["job_1"]),
+    lambda client: list(client.bulk("run", name="n")),
+    lambda client: client.change("job_1", delay=60),
+    lambda client: client.change("job_1", every=60),
+    lambda client: client.change("job_1", every=60, start_at=None),
+    lambda client: client.change("job_1", if_version=3, name="n"),  # it would refuse itself
+]
+OFTEN: Any = [
+    lambda client: client.change("job_1", cron="0 9 * * *"),
+    lambda client: client.change("job_1", every=60, start_at=1_800_000_000),
+    lambda client: client.change("job_1", at=1_800_000_000),
+    lambda client: client.redrive(name="a", dry_run=True),
+    lambda client: list(client.bulk("run", name="n", dry_run=True)),
+    lambda client: list(client.bulk("pause", name="n")),
+    lambda client: client.backfill("job_1", 0, 60),
+]
+ANY = {**JOB, "redriven": 0, "matched": 1, "created": 0, "existing": 1, "left": 0}
+
+
+@pytest.mark.parametrize("call", ONCE)
+def test_a_call_with_a_second_effect_is_not_repeated_when_it_may_have_happened(call: Any) -> None:
     for trouble in (LOST, BUSY):
         client, transport, _ = a_client(trouble)
         with pytest.raises(Unavailable):
-            client.run("job_1")
+            call(client)
         assert len(transport.sent) == 1
+    client, transport, _ = a_client(REFUSED, a_refusal(429, "too_many"), a_reply({**ANY, "execution_id": "x"}))
+    call(client)
+    assert transport.sent[0] == transport.sent[2]
 
 
-def test_a_run_now_that_was_never_sent_is_repeated() -> None:
-    run = {"execution_id": "job_1.x", "job_id": "job_1", "status": "DISPATCHED"}
-    client, transport, _ = a_client(REFUSED, a_refusal(429, "too_many"), a_reply(run, 202))
-    assert client.run("job_1").id == "job_1.x"
-    assert len(transport.sent) == 3
-
-
-@pytest.mark.parametrize(
-    "change", [{"cron": "0 9 * * *"}, {"every": 60, "start_at": 1_800_000_000}, {"at": 1_800_000_000}]
-)
-def test_a_change_is_repeated(change: Any) -> None:
-    client, transport, _ = a_client(LOST, BUSY, a_reply(JOB))
-    assert client.change("job_1", **change).id == "job_1"
-    assert [sent.body for sent in transport.sent] == [change] * 3
-
-
-@pytest.mark.parametrize("change", [{"delay": 60}, {"every": 60}, {"every": 60, "start_at": None}])
-def test_a_change_that_counts_from_now_is_not_repeated_when_it_may_have_happened(change: Any) -> None:
-    client, transport, _ = a_client(LOST)
-    with pytest.raises(Unavailable):
-        client.change("job_1", **change)
-    assert len(transport.sent) == 1
-
-
-def test_a_change_of_a_version_is_not_repeated_because_it_would_refuse_itself() -> None:
-    for trouble in (LOST, BUSY):
-        client, transport, _ = a_client(trouble)
-        with pytest.raises(Unavailable):
-            client.change("job_1", if_version=3, name="n")
-        assert [sent.headers["If-Match"] for sent in transport.sent] == ['"3"']
-    client, transport, _ = a_client(REFUSED, a_reply(JOB))
-    assert client.change("job_1", if_version=3, name="n").id == "job_1"
-    assert "Authorization" in transport.sent[1].headers
+@pytest.mark.parametrize("call", OFTEN)
+def test_a_call_without_a_second_effect_is_repeated(call: Any) -> None:
+    client, transport, _ = a_client(LOST, BUSY, a_reply(ANY))
+    call(client)
+    assert transport.sent == [transport.sent[0]] * 3
 
 
 def test_a_delete_whose_reply_was_lost_is_done_when_the_job_is_gone() -> None:
@@ -143,3 +141,24 @@ def test_a_frozen_stage_is_not_waited_for() -> None:
         client.cancel("job_1")
     assert (caught.value.code, caught.value.retry_after) == ("frozen", 30)
     assert (len(transport.sent), pauses) == (1, [])
+
+
+def test_a_late_scheduler_is_an_answer_and_no_failure() -> None:
+    client, transport, _ = a_client(a_reply({"status": "late", "tick_age_seconds": 600}, 503))
+    assert (client.health().status, len(transport.sent)) == ("late", 1)
+    client, transport, _ = a_client(*[a_refusal(502, "bad_gateway")] * 4)
+    with pytest.raises(Unavailable):
+        client.health()
+    assert len(transport.sent) == 4
+
+
+def test_a_call_may_have_retries_of_its_own() -> None:
+    operation = requests.get("job_1")._replace(retries=Retries(6, 1.0, 2.0, longest=3.0, failures=True))
+    failure = a_refusal(500, "internal")
+    client, transport, pauses = a_client(*[failure] * 5, a_reply(JOB))
+    assert client.call(operation).id == "job_1"
+    assert len(transport.sent) == 6
+    assert all(0.5 <= pause <= 2 for pause in pauses)
+    client, transport, _ = a_client(a_refusal(503, "unavailable", retry_after="4"))
+    with pytest.raises(Unavailable):
+        client.call(operation)

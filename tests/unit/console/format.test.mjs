@@ -20,9 +20,3 @@ test("plural", () => {
   assert.equal(format.plural(0, "run"), "0 runs");
   assert.equal(format.plural(1200, "retry", "retries"), "1,200 retries");
 });
-
-test("pretty", () => {
-  assert.equal(format.pretty({ a: [1] }), '{\n  "a": [\n    1\n  ]\n}');
-  assert.equal(format.pretty("text"), "text");
-  assert.equal(format.pretty(undefined), "");
-});

@@ -1,9 +1,9 @@
 // Print the forms of every action, as JSON, for a test that checks them against the real command line and client.
-// The standard input has more cases: {create: [[fields]], change: [[id, fields, version]]}.
+// The standard input has the API's description, and more cases: {document, create: [[fields]], change: [[id, fields, version]]}.
 import { readFileSync } from "node:fs";
 import { module } from "./browser.mjs";
 
-const { COPY, joined } = await module("lib/copy_as.js");
+const { COPY, formsOf } = await module("lib/copy_as.js");
 const { EMPTY, changes, formOf, newJob } = await module("views/new/model.js");
 const ID = "job_aaaaaaaaaaaaaaaaaaaaaaaaaa";
 const RUNS = [ID, `${ID}.001794975018269`];
@@ -50,9 +50,10 @@ const CASES = {
 
 CASES.create.push(...FORMS.map((form) => [newJob(form).body]));
 CASES.change.push(...FORMS.map((form) => [ID, changes(oldOf(form), formOf(oldOf(form)), form).body, OLD.version]));
-for (const [name, more] of Object.entries(JSON.parse(readFileSync(0, "utf8")))) CASES[name].push(...more);
+const { document: description, ...typed } = JSON.parse(readFileSync(0, "utf8"));
+for (const [name, more] of Object.entries(typed)) CASES[name].push(...more);
 
 const missing = Object.keys(COPY).filter((name) => !CASES[name]);
-const told = Object.entries(CASES).flatMap(([name, cases]) => cases.map((given, number) => ({ name: `${name} ${number + 1}`, ...COPY[name](...given) })));
-told.push({ name: "joined", ...joined([COPY.redrive(FILTER), COPY.redrive({ ids: RUNS })]) });
+const told = Object.entries(CASES).flatMap(([name, cases]) => cases.map((given, number) => ({ name: `${name} ${number + 1}`, ...formsOf(COPY[name](...given), description) })));
+told.push({ name: "joined", ...formsOf([COPY.redrive(FILTER), COPY.redrive({ ids: RUNS })], description) });
 console.log(JSON.stringify({ missing, told }));

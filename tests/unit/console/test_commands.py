@@ -11,21 +11,21 @@ from typing import Any, Final
 import click
 import pytest
 
-from onthedot.api.core.routes import ROUTES
-from onthedot.api.jobs.fields import JobFields, PatchFields
-from onthedot.api.targets.fields import HttpTargetFields
+from onthedot.api.openapi import describe
+from onthedot.api.reading import read_shape
+from onthedot.api.routes import ROUTES
 from onthedot.cli.common.moments import this_moment
 from onthedot.cli.jobs.change import change
 from onthedot.cli.jobs.change_options import read_change
+from onthedot.cli.jobs.job_options import read_job
 from onthedot.cli.jobs.schedule import schedule
-from onthedot.cli.jobs.schedule_options import read_job
 from onthedot.cli.main import main
 from onthedot.client import Client, requests
 from onthedot.client.options import ChangeOptions, DeadLetterOptions, JobFilter, JobOptions, WorkflowOptions
+from onthedot.jobs.shapes import JobFields, PatchFields
 from tests.unit.cli.job_cases import CASES, JOB, Case, fields_of, with_work
 from tests.unit.console.test_modules import node
 
-IN_PARTS: Final[tuple[str, ...]] = ("retry", "dst", "misfire")
 NOT_OF_JOB: Final = ("url", "token", "as_json")
 URL: Final = "https://api.example.com/prod"
 OPTIONS: Final = {
@@ -42,7 +42,7 @@ OPTIONS: Final = {
 def forms() -> dict[str, Any]:
     creates = [[with_work(case).body] for case in CASES]
     changes = [[JOB, case.body, 3] for case in CASES if case.fields() <= fields_of(PatchFields)]
-    done = node("forms.mjs", typed=json.dumps({"create": creates, "change": changes}))
+    done = node("forms.mjs", typed=json.dumps({"document": describe(ROUTES), "create": creates, "change": changes}))
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -144,18 +144,11 @@ def test_the_console_names_every_field() -> None:
     assert names("change ") >= fields_of(PatchFields)
 
 
-def fields_in(read: JobFields | PatchFields) -> dict[str, Any]:
-    """Return the fields that were sent. Of some, a change replaces only the parts that were sent."""
-    fields = {name: getattr(read, name) for name in read.model_fields_set}
-    parts = {name: fields[name].model_dump(exclude_unset=True) for name in IN_PARTS if name in fields}
-    return {**fields, **parts}
-
-
 def created(body: Any) -> dict[str, Any]:
-    fields = fields_in(JobFields.model_validate(body))
+    fields = read_shape(JobFields, body)
     # `callback_url` is short for an http target.
-    if url := fields.pop("callback_url", None):
-        fields["target"] = HttpTargetFields(type="http", url=url)
+    if target := fields.pop("callback_url", None):
+        fields["target"] = target
     return fields
 
 
@@ -172,7 +165,7 @@ def new_by_command(text: str) -> Any:
 
 
 def sent(path: str, body: Any, version: str | None) -> Sent:
-    fields = fields_in(PatchFields.model_validate(body))
+    fields = read_shape(PatchFields, body)
     # An empty list and null both mean a job without gates.
     return path, {**fields, **({"gates": fields["gates"] or None} if "gates" in fields else {})}, version
 

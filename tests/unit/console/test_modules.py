@@ -1,5 +1,6 @@
 """The pure modules of the console, run by Node: each file with tests is one test here."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,14 +9,17 @@ from typing import Final
 
 import pytest
 
+from onthedot.api.openapi import describe
+from onthedot.api.routes import ROUTES
+
 HERE: Final = Path(__file__).parent
 NODE: Final = Path(sys.executable).parent / "node"
 SECONDS: Final = 120
 
 
-def node(*arguments: str | Path, typed: str = "") -> "subprocess.CompletedProcess[str]":
+def node(*arguments: str | Path, typed: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
     """Run Node in the zone of the tests, with a text as its standard input."""
-    environment = {**os.environ, "TZ": "Europe/Berlin"}
+    environment = {**os.environ, "TZ": "Europe/Berlin", **variables}
     return subprocess.run(
         [NODE, *arguments],
         cwd=HERE,
@@ -29,7 +33,9 @@ def node(*arguments: str | Path, typed: str = "") -> "subprocess.CompletedProces
 
 
 @pytest.mark.parametrize("file", sorted(HERE.glob("*.test.mjs")), ids=lambda file: file.name)
-def test_a_module(file: Path) -> None:
-    done = node("--test", "--test-reporter=spec", file)
+def test_a_module(file: Path, tmp_path: Path) -> None:
+    document = tmp_path / "openapi.json"
+    document.write_text(json.dumps(describe(ROUTES)), "utf-8")
+    done = node("--test", "--test-reporter=spec", file, OPENAPI=str(document))
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert "tests 0" not in done.stdout

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from onthedot.domain.backoff import Backoff
+from onthedot.core.retry import Backoff
 
 
 class Chance:

@@ -5,15 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.shard_history import (
-    MOST_STEPS,
-    RENEWED_AFTER,
-    UNUSED_AFTER,
-    ShardHistory,
-    ShardStep,
-    from_text,
-    to_text,
-)
+from onthedot.core.shards import MOST_STEPS, RENEWED_AFTER, UNUSED_AFTER, ShardHistory, ShardStep, from_text, to_text
 
 announcements = st.lists(st.tuples(st.integers(1, 64), st.integers(0, 10_000)), max_size=60)
 

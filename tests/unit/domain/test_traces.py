@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from onthedot.domain.traces import (
+from onthedot.core.traces import (
     fresh_trace,
     read_traceparent,
     read_xray,

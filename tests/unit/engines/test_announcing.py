@@ -1,39 +1,37 @@
 """A store announces its number of shards before it writes, and that costs nothing in between."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.slots import bucket_of
-from onthedot.domain.shard_history import ShardHistory, ShardStep
+from onthedot.core.errors import Unavailable
+from onthedot.core.items import Items
+from onthedot.core.ports import Deadline, RunStore
+from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardHistory, ShardStep
+from onthedot.core.slots import bucket_of
 from onthedot.engines.announcing import AnnouncingStore, announce
-from onthedot.ports import Deadline, Page, RunStore, ShardStore
 from tests.builders import World, a_run, a_world, the_claim_of
 
 HOUR = 3_600
 
 
-@dataclass
-class Counted:
+class Counted(ShardStore):
     """A stored history that counts its calls, and may lose every race."""
 
-    inner: ShardStore
-    calls: list[str] = field(default_factory=list)
-    loses: bool = False
+    def __init__(self, items: Items) -> None:
+        super().__init__(items)
+        self.calls: list[str] = []
+        self.loses = False
 
     def read(self) -> ShardHistory:
         self.calls.append("read")
-        return self.inner.read()
+        return super().read()
 
     def replace(self, seen: ShardHistory, history: ShardHistory) -> bool:
         self.calls.append("replace")
-        return not self.loses and self.inner.replace(seen, history)
-
-    def slots(self, cursor: str | None = None) -> Page[str]:
-        return self.inner.slots(cursor)
+        return not self.loses and super().replace(seen, history)
 
 
 def announcing(world: World, shards: ShardStore, count: int = 16) -> AnnouncingStore:
@@ -42,7 +40,7 @@ def announcing(world: World, shards: ShardStore, count: int = 16) -> AnnouncingS
 
 def test_one_read_and_one_write_then_nothing_for_an_hour() -> None:
     with a_world() as world:
-        shards = Counted(world.shards)
+        shards = Counted(world.items)
         store = announcing(world, shards)
         for _ in range(100):
             a_run(world.clock).stored_in(store)
@@ -53,7 +51,7 @@ def test_one_read_and_one_write_then_nothing_for_an_hour() -> None:
 def test_a_process_that_finds_its_number_announced_only_reads() -> None:
     with a_world() as world:
         a_run(world.clock).stored_in(announcing(world, world.shards))
-        shards = Counted(world.shards)
+        shards = Counted(world.items)
         a_run(world.clock).stored_in(announcing(world, shards))
         assert shards.calls == ["read"]
 
@@ -83,7 +81,7 @@ def writes(world: World) -> dict[str, Callable[[RunStore], object]]:
 @pytest.mark.parametrize("write", ["create", "create_many", "move", "move_many"])
 def test_no_write_goes_round_the_announcement(write: str) -> None:
     with a_world() as world:
-        shards = Counted(world.shards)
+        shards = Counted(world.items)
         write_once = partial(writes(world)[write], announcing(world, shards))
         shards.loses = True
         with pytest.raises(Unavailable, match="shards"):

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.shard_history import OVERDUE_AFTER, ShardHistory
+from onthedot.core.errors import Unavailable
+from onthedot.core.shards import OVERDUE_AFTER, ShardHistory
 from onthedot.engines.announcing import AnnouncingStore
 from tests.builders import World, a_run, a_world
 

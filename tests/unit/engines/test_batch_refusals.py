@@ -3,10 +3,10 @@
 from collections import Counter
 from typing import Any
 
-from onthedot.domain.runs.records import Record
-from onthedot.engines.aws.dynamodb.items import to_item
+from onthedot.core.ports import Deadline, Moved, Refused, Undecided
+from onthedot.core.records import Record
+from onthedot.engines.aws.dynamodb.records import to_item
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
-from onthedot.ports import Deadline, Moved, Refused, Undecided
 from tests.builders import VirtualClock, a_run
 
 

@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.access import LONGEST_NAME
-from onthedot.domain.gates.names import MOST_GATES, MOST_KEY_CHARACTERS
-from onthedot.domain.ids import event_run_id, fresh_generation, fresh_job_id
-from onthedot.domain.runs.records import Definition, Priority
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.engines.aws.dynamodb.items import to_item
+from onthedot.access.tokens import LONGEST_NAME
+from onthedot.core.choices import MOST_GATES, Priority
+from onthedot.core.ids import event_run_id, fresh_generation, fresh_job_id
+from onthedot.core.ports import Deadline, Moved, RunMessage
+from onthedot.core.records import Definition
 from onthedot.engines.aws.dynamodb.moves import insert_statement, partiql_statement
+from onthedot.engines.aws.dynamodb.records import to_item
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.leftovers import batches
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
-from onthedot.ports import Deadline, Moved, RunMessage
+from onthedot.gates.names import MOST_KEY_CHARACTERS
+from onthedot.targets.types import HttpTarget
 from tests.builders import NOON, VirtualClock, a_run, the_start_of
 from tests.contract.kits.full_run import a_run_with_every_field
 

@@ -1,42 +1,46 @@
 """Caches of limits and signing keys: while their store fails, they answer with the last value that they read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import KNOWN_MS, GateLimits, Limits, TenantLimits
-from onthedot.domain.targets.webhooks import SigningKey, fresh_key
-from onthedot.engines.caches import MOST_FOUND, SIGNING_MS, UNKNOWN_MS, CachedGates, CachedLimits, CachedSigning
+from onthedot.access.signing_store import SIGNING_MS, SigningStore
+from onthedot.core.errors import Unavailable
+from onthedot.core.items import Condition, Item, Values, Written
+from onthedot.core.keys import Key
+from onthedot.core.ports import Page
+from onthedot.core.remembered import MOST
+from onthedot.gates.limit_store import UNKNOWN_MS, LimitsStore
+from onthedot.gates.limits import KNOWN_MS, GateLimits, TenantLimits
+from onthedot.gates.state_store import GateStore
+from onthedot.targets.webhooks import fresh_key
 from tests.builders import NOON, VirtualClock
 
 
-class Stores:
-    """A store of limits and of keys that can fail."""
+class Stored:
+    """Items that can fail, and that count their reads."""
 
     def __init__(self) -> None:
         self.failing = False
-        self.limits = Limits({"greedy": TenantLimits(in_flight=1)})
-        self.signing = [fresh_key(NOON)]
-        self.found: dict[tuple[str, ...], Any] = {}
+        self.items: dict[Key, Item] = {}
         self.while_reading: Callable[[], None] = lambda: None
         self.reads = 0
 
-    def read(self) -> Limits:
+    def get(self, key: Key) -> Item | None:
         self._called()
-        return self.limits
+        return self.items.get(key)
 
-    def find(self, *of: str) -> Any:
+    def query(self, partition: str, **_: Any) -> Page[Item]:
         self._called()
-        return self.found.get(of)
+        return Page([item for key, item in self.items.items() if key.partition == partition], None)
 
-    def put(self, *of: Any) -> None:
-        self.found[of[:-1]] = of[-1]
+    def put(self, key: Key, values: Values, condition: Condition = ()) -> Written:
+        self.items[key] = Item(key, values)
+        return Written(done=True, item=self.items[key])
 
-    def keys(self, tenant: str) -> Sequence[SigningKey]:
-        self._called()
-        return self.signing
+    def delete(self, key: Key) -> None:
+        self.items.pop(key, None)
 
     def _called(self) -> None:
         self.reads += 1
@@ -46,8 +50,8 @@ class Stores:
 
 
 @pytest.fixture
-def stores() -> Stores:
-    return Stores()
+def stores() -> Any:
+    return Stored()
 
 
 @pytest.fixture
@@ -55,8 +59,9 @@ def clock() -> VirtualClock:
     return VirtualClock()
 
 
-def test_the_last_known_limits_count_while_they_cannot_be_read(stores: Stores, clock: VirtualClock) -> None:
-    cached = CachedLimits(stores, clock)
+def test_the_last_known_limits_count_while_they_cannot_be_read(stores: Any, clock: VirtualClock) -> None:
+    LimitsStore(stores, clock).put("greedy", TenantLimits(in_flight=1))
+    cached = LimitsStore(stores, clock, remembers=True)
     assert cached.read().known
     stores.failing = True
     clock.advance(3600)
@@ -70,14 +75,15 @@ def test_the_last_known_limits_count_while_they_cannot_be_read(stores: Stores, c
     assert cached.read().known
 
 
-def test_limits_that_were_never_read_are_unknown(stores: Stores, clock: VirtualClock) -> None:
+def test_limits_that_were_never_read_are_unknown(stores: Any, clock: VirtualClock) -> None:
     stores.failing = True
     with pytest.raises(Unavailable):
-        CachedLimits(stores, clock).read()
+        LimitsStore(stores, clock, remembers=True).read()
 
 
-def test_the_last_known_keys_sign_while_they_cannot_be_read(stores: Stores, clock: VirtualClock) -> None:
-    cached = CachedSigning(stores, clock)  # type: ignore[arg-type]
+def test_the_last_known_keys_sign_while_they_cannot_be_read(stores: Any, clock: VirtualClock) -> None:
+    SigningStore(stores, clock).replace("acme", (), [fresh_key(NOON)])
+    cached = SigningStore(stores, clock, remembers=True)
     first = cached.keys("acme")
     stores.failing = True
     clock.advance(3600)
@@ -87,25 +93,26 @@ def test_the_last_known_keys_sign_while_they_cannot_be_read(stores: Stores, cloc
     with pytest.raises(Unavailable):
         cached.keys("a tenant without a call before")
 
-    stores.failing, stores.signing = False, [fresh_key(NOON)]
+    stores.failing, newer = False, (fresh_key(NOON),)
+    SigningStore(stores, clock).replace("acme", first, newer)
     clock.advance(SIGNING_MS / 1000)
-    assert cached.keys("acme") == stores.signing
+    assert cached.keys("acme") == newer
 
 
 KINDS = [
-    pytest.param(CachedLimits, ("acme",), TenantLimits(in_flight=2), id="a tenant"),
-    pytest.param(CachedGates, ("acme", "stripe"), GateLimits(in_flight=2), id="a gate"),
+    pytest.param(LimitsStore, ("acme",), TenantLimits(in_flight=2), id="a tenant"),
+    pytest.param(GateStore, ("acme", "stripe"), GateLimits(in_flight=2), id="a gate"),
 ]
 
 
 @pytest.mark.parametrize(("make", "of", "limits"), KINDS)
 def test_found_limits_are_remembered_for_a_second(
-    stores: Stores, clock: VirtualClock, make: Any, of: tuple[str, ...], limits: Any
+    stores: Any, clock: VirtualClock, make: Any, of: tuple[str, ...], limits: Any
 ) -> None:
-    cached = make(stores, clock)
-    stores.found[of] = limits
+    cached, put = make(stores, clock, remembers=True), make(stores, clock).put
+    put(*of, limits)
     assert [cached.find(*of) for _ in range(3)] == [limits] * 3
-    stores.found[of] = None
+    put(*of, None)
     clock.advance(0.999)
     assert (cached.find(*of), stores.reads) == (limits, 1)
     clock.advance(0.001)
@@ -115,32 +122,32 @@ def test_found_limits_are_remembered_for_a_second(
 
 @pytest.mark.parametrize(("make", "of", "limits"), KINDS)
 def test_the_age_of_limits_counts_from_before_they_were_read(
-    stores: Stores, clock: VirtualClock, make: Any, of: tuple[str, ...], limits: Any
+    stores: Any, clock: VirtualClock, make: Any, of: tuple[str, ...], limits: Any
 ) -> None:
-    cached = make(stores, clock)
+    cached, put = make(stores, clock, remembers=True), make(stores, clock).put
     stores.while_reading = lambda: clock.advance(1.5)
     assert cached.find(*of) is None
-    stores.found[of] = limits
+    put(*of, limits)
     clock.advance(0.5)
     assert cached.find(*of) == limits
 
 
 @pytest.mark.parametrize(("make", "of", "limits"), KINDS)
 def test_a_clock_that_goes_back_does_not_prolong_old_limits(
-    stores: Stores, clock: VirtualClock, make: Any, of: tuple[str, ...], limits: Any
+    stores: Any, clock: VirtualClock, make: Any, of: tuple[str, ...], limits: Any
 ) -> None:
-    cached = make(stores, clock)
+    cached, put = make(stores, clock, remembers=True), make(stores, clock).put
     cached.find(*of)
-    stores.found[of] = limits
+    put(*of, limits)
     clock.advance(-3600)
     assert cached.find(*of) == limits
 
 
 @pytest.mark.parametrize(("make", "of", "limits"), KINDS)
 def test_limits_that_were_put_are_found_at_once(
-    stores: Stores, clock: VirtualClock, make: Any, of: tuple[str, ...], limits: Any
+    stores: Any, clock: VirtualClock, make: Any, of: tuple[str, ...], limits: Any
 ) -> None:
-    cached = make(stores, clock)
+    cached = make(stores, clock, remembers=True)
     assert cached.find(*of) is None
     cached.put(*of, limits)
     assert cached.find(*of) == limits
@@ -148,7 +155,7 @@ def test_limits_that_were_put_are_found_at_once(
 
 @pytest.mark.parametrize(("make", "of", "limits"), KINDS)
 def test_the_last_found_limits_count_while_they_cannot_be_read(
-    stores: Stores,
+    stores: Any,
     clock: VirtualClock,
     make: Any,
     of: tuple[str, ...],
@@ -156,8 +163,8 @@ def test_the_last_found_limits_count_while_they_cannot_be_read(
     *,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    cached = make(stores, clock)
-    stores.found[of] = limits
+    cached, put = make(stores, clock, remembers=True), make(stores, clock).put
+    put(*of, limits)
     cached.find(*of)
     stores.failing = True
     clock.advance(UNKNOWN_MS / 1000 - 0.001)
@@ -168,14 +175,15 @@ def test_the_last_found_limits_count_while_they_cannot_be_read(
         cached.find(*of)
     with pytest.raises(Unavailable):
         cached.find(*("other" for _ in of))
-    stores.failing, stores.found[of] = False, None
+    stores.failing = False
+    put(*of, None)
     clock.advance(2)
     assert cached.find(*of) is None
 
 
-def test_a_million_keys_fill_no_memory(stores: Stores, clock: VirtualClock) -> None:
-    cached = CachedGates(stores, clock)  # type: ignore[arg-type]
-    for number in range(MOST_FOUND + 1):
+def test_a_million_keys_fill_no_memory(stores: Any, clock: VirtualClock) -> None:
+    cached = GateStore(stores, clock, remembers=True)
+    for number in range(MOST + 1):
         cached.find("acme", f"gate-{number}")
-    assert len(cached._found._answers) <= MOST_FOUND
-    assert stores.reads == MOST_FOUND + 1
+    assert len(cached._found._answers) <= MOST
+    assert stores.reads == MOST + 1

@@ -13,41 +13,43 @@ from typing import Any
 import pytest
 
 from localstack.write_units import computed_units
-from onthedot.api.core.fields import MAX_TEXT
-from onthedot.api.jobs.fields import MAX_DEPENDENCIES, MAX_DESCRIPTION, MAX_REQUIRED, MAX_TAGS
-from onthedot.api.targets.fields import MAX_ARGV_BYTES, MAX_CAPABILITY, MAX_INPUT_BYTES
-from onthedot.api.workers.fields import MAX_CAPABILITIES, MAX_RUNNING
-from onthedot.domain import shard_history
-from onthedot.domain.access import LONGEST_NAME
-from onthedot.domain.events import patterns
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import MOST_KEY_CHARACTERS, GateId, keys_slot
-from onthedot.domain.gates.state import CHANGEABLE, PAGE, GateChange, Holder
-from onthedot.domain.ids import event_run_id, fresh_generation, fresh_job_id, stamped_run_id
-from onthedot.domain.runs.dependencies import MOST_CHILDREN
-from onthedot.domain.runs.lifecycle import KEPT_ATTEMPTS
-from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.domain.runs.records import Priority, Record
-from onthedot.domain.shard_history import ShardHistory
-from onthedot.domain.statistics.counters import BOUNDS_MS, OUTCOMES, STORED
-from onthedot.domain.statistics.ends import EndedRun
-from onthedot.domain.transfer import stage_state
-from onthedot.domain.transfer.stage_state import LONGEST_FREEZE_ID, StageMode, StageState
-from onthedot.domain.workers.records import MOST_ASSIGNED, MOST_RECENT
-from onthedot.domain.workflows.graph import MAX_JOBS
-from onthedot.engines.aws.dynamodb import keys
-from onthedot.engines.aws.dynamodb.gates import DynamoGateStore
-from onthedot.engines.aws.dynamodb.items import to_item
-from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
-from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
-from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
-from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsWriter
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
-from onthedot.engines.progress_text import progress_text
-from onthedot.ports import Moved, PatternEntry, PlacedEnd, Principal
-from onthedot.use_cases.access.tokens import create_token
-from tests.builders import World, a_world
+from onthedot.access.ports import Principal
+from onthedot.access.signing_store import SigningStore
+from onthedot.access.token_store import TokenStore
+from onthedot.access.tokens import LONGEST_NAME, create_token
+from onthedot.api.fields import MAX_TEXT
+from onthedot.core import keys, shards
+from onthedot.core.choices import MAX_JOBS, Priority
+from onthedot.core.ids import event_run_id, fresh_generation, fresh_job_id, stamped_run_id
+from onthedot.core.lifecycle import KEPT_ATTEMPTS
+from onthedot.core.moves import Expect, Move
+from onthedot.core.pass_progress import ShardProgress
+from onthedot.core.ports import Clock, Moved
+from onthedot.core.progress_store import progress_text
+from onthedot.core.records import Record
+from onthedot.core.shards import ShardHistory
+from onthedot.engines.aws.dynamodb.items import DynamoItems
+from onthedot.engines.aws.dynamodb.records import to_item
+from onthedot.events import patterns
+from onthedot.events.pattern_store import PatternStore
+from onthedot.events.ports import PatternEntry
+from onthedot.gates.limit_store import LimitsStore
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import MOST_KEY_CHARACTERS, GateId, keys_slot
+from onthedot.gates.state import CHANGEABLE, PAGE, GateChange, Holder
+from onthedot.gates.state_store import GateStore
+from onthedot.jobs.spec import MAX_DEPENDENCIES, MAX_DESCRIPTION, MAX_REQUIRED, MAX_TAGS
+from onthedot.statistics.counters import BOUNDS_MS, OUTCOMES, STORED, EndedRun
+from onthedot.statistics.ports import PlacedEnd
+from onthedot.statistics.store import StatisticsWriter
+from onthedot.targets.fields import MAX_ARGV_BYTES, MAX_CAPABILITY, MAX_INPUT_BYTES
+from onthedot.transfer import stage_state
+from onthedot.transfer.stage_state import LONGEST_FREEZE_ID, StageMode, StageState
+from onthedot.workers.api import MAX_CAPABILITIES, MAX_RUNNING
+from onthedot.workers.records import MOST_ASSIGNED, MOST_RECENT
+from onthedot.workers.registry import WorkerRegistry
+from onthedot.workflows.dependencies import MOST_CHILDREN
+from tests.builders import VirtualClock, World, a_world
 from tests.unit.api.kit import Api, PullWorker, a_worker
 
 FAR_BELOW: int = 220 * 1024
@@ -100,6 +102,10 @@ class Table:
         for writes in request["RequestItems"].values():
             self.items += [write["PutRequest"]["Item"] for write in writes]
         return {}
+
+    def on_items(self, clock: Clock) -> DynamoItems:
+        client: Any = self
+        return DynamoItems(client, "t", clock)
 
     @property
     def largest(self) -> int:
@@ -212,16 +218,19 @@ def test_an_event_job_and_its_entries(api: Api, world: World) -> None:
     assert api.submit(on_event={**pattern, "detail": {"x": ["x" * (room + 1)]}}).status == 422
     table = Table()
     for tenant, keys_, entry in recorded_entries(world):
-        DynamoPatternStore(table, "t", world.clock).put(tenant, keys_, entry)  # type: ignore[arg-type]
+        PatternStore(table.on_items(world.clock)).put(tenant, keys_, entry)
     assert table.items
     assert table.largest < 8 * 1024
 
 
 def recorded_entries(world: World) -> Iterator[tuple[str, list[str], PatternEntry]]:
     with world.database.transaction() as connection:
-        rows = connection.execute("SELECT tenant, key, job_id, name, pattern, put_at FROM patterns").fetchall()
-    for tenant, key, *entry in rows:
-        yield tenant, [key], PatternEntry(*entry)
+        rows = connection.execute("SELECT * FROM items WHERE partition LIKE 'pattern#%'").fetchall()
+    for row in rows:
+        job_id, _, name = row["sort"].partition("#")
+        values = json.loads(row["content"])
+        key = row["partition"].removeprefix(keys.pattern_partition(TENANT, ""))
+        yield TENANT, [key], PatternEntry(job_id, name, values["pattern"], values["put_at"])
 
 
 def test_a_worker_with_the_most_of_everything(api: Api, world: World) -> None:
@@ -242,7 +251,7 @@ def test_a_worker_with_the_most_of_everything(api: Api, world: World) -> None:
     record = world.registry.find(worker.worker_id)
     assert record is not None
     table = Table()
-    DynamoWorkerRegistry(table, "t", world.clock).register(record)  # type: ignore[arg-type]
+    WorkerRegistry(table.on_items(world.clock)).register(record)
     assert 150 * 1024 < table.largest < FAR_BELOW
 
 
@@ -254,19 +263,18 @@ def test_a_heartbeat_with_a_hundred_runs_costs_at_most_four_units(world: World) 
     assert record is not None
     assert record.load.recent == tuple(stamped)
     table = Table()
-    DynamoWorkerRegistry(table, "t", world.clock).register(record)  # type: ignore[arg-type]
+    WorkerRegistry(table.on_items(world.clock)).register(record)
     assert table.largest <= 4 * 1024
 
 
 def test_the_limits_of_a_tenant_and_of_a_gate(world: World) -> None:
     table = Table()
-    client: Any = table
     largest: Any = {"in_flight": 2**63, "per_second": 1.7976931348623157e308, "burst": 2**63, "paused": True}
     largest |= {"put_at": 10**13, "put_by": WIDE * LONGEST_NAME}
     assert {*largest} == {one.name for one in fields(GateLimits)}, "the limits have every value"
-    DynamoLimitsStore(client, "t").put(TENANT, TenantLimits(**largest, weight=1_000))
+    LimitsStore(table.on_items(world.clock), world.clock).put(TENANT, TenantLimits(**largest, weight=1_000))
     limits = GateLimits(**largest)
-    DynamoGateStore(client, "t", world.clock).put(TENANT, "n" * 64, limits)
+    GateStore(table.on_items(world.clock), world.clock).put(TENANT, "n" * 64, limits)
     assert len(table.items) == 2
     assert table.largest < 2 * 1024
 
@@ -278,7 +286,7 @@ def test_a_page_of_holders_costs_one_unit(world: World) -> None:
     rates = {"next_start": 1_000 * FAR_AHEAD, "next_instant": 1_000 * FAR_AHEAD, "capacity": 1_000}
     assert {*values, *rates} == CHANGEABLE, "the state has every value"
     table = Table()
-    store = DynamoGateStore(table, "t", world.clock)  # type: ignore[arg-type]
+    store = GateStore(table.on_items(world.clock), world.clock)
     store.change(gate, GateChange(sets={**values, **rates}, priorities=frozenset(Priority)))
     for number in range(PAGE):
         run_id = event_run_id(fresh_job_id(), FAR_AHEAD - number, "e")
@@ -292,7 +300,7 @@ def test_the_largest_state_of_a_gate(world: World) -> None:
     """Eight holders of a key with the longest names."""
     gate = GateId(TENANT, "n" * 64, WIDE * MOST_KEY_CHARACTERS)
     table = Table()
-    store = DynamoGateStore(table, "t", world.clock)  # type: ignore[arg-type]
+    store = GateStore(table.on_items(world.clock), world.clock)
     store.change(gate, GateChange(sets={"slot": keys_slot(gate), "fire_at": 1}))
     for number in range(PAGE):
         holder = Holder("t" * 12, "g" * 12, number, event_run_id(fresh_job_id(), 1, "e"))
@@ -306,7 +314,7 @@ def test_the_signing_keys_of_a_tenant_that_rotates_for_ever(api: Api, world: Wor
         response = api.send("POST", "/v1/signing-keys/rotate", overlap_seconds=30 * 86_400)
         assert response.status == 200, response.body
     table = Table()
-    DynamoSigningStore(table, "t").replace(TENANT, (), world.signing.keys(TENANT))  # type: ignore[arg-type]
+    SigningStore(table.on_items(world.clock), world.clock).replace(TENANT, (), world.signing.keys(TENANT))
     assert table.largest < 2 * 1024
 
 
@@ -314,15 +322,15 @@ def test_a_token_the_memory_of_an_event_the_progress_the_numbers_of_shards_and_t
     world: World,
 ) -> None:
     table = Table()
-    tokens = DynamoTokenStore(table, "t", world.clock)  # type: ignore[arg-type]
+    tokens = TokenStore(table.on_items(world.clock), world.clock)
     create_token(tokens, world.clock, Principal(TENANT, "operator", TENANT), FAR_AHEAD)
-    DynamoPatternStore(table, "t", world.clock).first_time(TENANT, WIDE * MAX_TEXT, 10**15, 10**12)  # type: ignore[arg-type]
+    PatternStore(table.on_items(world.clock)).first_time(TENANT, WIDE * MAX_TEXT, 10**15, 10**12)
     assert table.largest < 2 * 1024
     assert len(progress_text(ShardProgress(10**9, 10**9, 10**9, 10**9, 10**9))) < 1024
     history = ShardHistory()
     for number in range(1, 1_025):
         history = history.announced(number, 10**9)
-    assert len(shard_history.to_text(history)) < 2 * 1024
+    assert len(shards.to_text(history)) < 2 * 1024
     name = DEAR * LONGEST_FREEZE_ID
     assert len(stage_state.to_text(StageState(StageMode.FROZEN, name, FAR_AHEAD, FAR_AHEAD, name))) < 2 * 1024
 
@@ -330,7 +338,7 @@ def test_a_token_the_memory_of_an_event_the_progress_the_numbers_of_shards_and_t
 def test_the_counters_of_a_minute_with_every_number_from_many_shards_of_the_stream() -> None:
     """A shard of the stream is one of the table's partitions, and a hundred of them take 100,000 writes a second."""
     table = Table()
-    writer = DynamoStatisticsWriter(table, "t")  # type: ignore[arg-type]
+    writer = StatisticsWriter(table.on_items(VirtualClock()))
     ends = [
         EndedRun(TENANT, FAR_AHEAD // 60_000, priority, outcome, 10**9, 10**9, 10**9, bound + 1)
         for priority in Priority
@@ -362,7 +370,7 @@ def test_this_file_knows_every_kind_of_item() -> None:
         "event",
         "statistics",
     }
-    assert {name for name in vars(keys) if name.endswith("_key")} == {"_key", *(f"{kind}_key" for kind in known)}
+    assert {name for name in vars(keys) if name.endswith("_key")} == {f"{kind}_key" for kind in known}
 
 
 def test_a_call_of_aws_may_have_an_input_of_the_same_size() -> None:

@@ -15,7 +15,7 @@ def database() -> Iterator[MemoryDatabase]:
 
 
 def put(connection: sqlite3.Connection, tenant: str) -> None:
-    connection.execute("INSERT INTO signing VALUES (?, '[]')", (tenant,))
+    connection.execute("INSERT INTO blobs VALUES (?, '[]')", (tenant,))
 
 
 def put_all(database: MemoryDatabase, *names: str) -> None:
@@ -29,7 +29,7 @@ def put_all(database: MemoryDatabase, *names: str) -> None:
 
 def tenants(database: MemoryDatabase) -> list[str]:
     with database.reading() as connection:
-        return [row["tenant"] for row in connection.execute("SELECT tenant FROM signing ORDER BY tenant")]
+        return [row["key"] for row in connection.execute("SELECT key FROM blobs ORDER BY key")]
 
 
 def test_a_transaction_is_committed_or_undone_as_a_whole(database: MemoryDatabase) -> None:

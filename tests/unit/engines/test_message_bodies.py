@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Deadline, RunMessage
 from onthedot.engines.aws.sqs.queues import message_body, read_message
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.messages import Letter, MessageTable
 from onthedot.engines.sqlite.queues import SqliteRunQueues
-from onthedot.ports import Deadline, RunMessage
 from tests.builders import NOON, VirtualClock
 
 MESSAGE = RunMessage("job_a", "g1", NOON, "acme", Priority.MEDIUM, "default")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from onthedot.domain.errors import Unavailable, Unreachable
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from tests.builders import VirtualClock
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
 from onthedot.engines.aws.sqs.queues import SHORT_POLL_SECONDS, SqsRunQueues
 from onthedot.wiring import aws as aws_wiring
 from tests.builders import VirtualClock

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Deadline, RunMessage
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.engines.aws.sqs.sending import PATIENCE_MS
-from onthedot.ports import Deadline, RunMessage
 from tests.builders import VirtualClock
 from tests.unit.engines.test_queue_ages import refusal
 

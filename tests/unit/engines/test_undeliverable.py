@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.errors import Unavailable
+from onthedot.core.clock import VirtualClock
+from onthedot.core.errors import Unavailable
 from onthedot.engines.aws.sqs.undeliverable import LONGEST_MS, SqsDeadLetters
 
 

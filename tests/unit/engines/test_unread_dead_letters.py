@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
+from onthedot.core.errors import Unavailable
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from tests.builders import VirtualClock

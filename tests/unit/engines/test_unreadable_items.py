@@ -1,4 +1,4 @@
-"""Limits and workers that cannot be read: the others are read all the same. Fields of a newer version are ignored."""
+"""Items that cannot be read: the others are read all the same. Fields of a newer version are ignored."""
 
 import json
 from collections.abc import Iterator
@@ -6,17 +6,15 @@ from typing import Any
 
 import pytest
 
-from onthedot import registry_codec
-from onthedot.domain.errors import UnreadableRecord
-from onthedot.domain.gates.limits import TenantLimits
-from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
-from onthedot.engines.aws.dynamodb.items import to_entry, to_item
-from onthedot.engines.aws.dynamodb.keys import limits_key, pattern_key, worker_key
-from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
-from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
-from onthedot.engines.aws.dynamodb.registry import DynamoWorkerRegistry
-from onthedot.ports import LimitsStore, WorkerRegistry
+from onthedot.access.signing_store import keys_of
+from onthedot.core.errors import UnreadableRecord
+from onthedot.core.items import Item, Value
+from onthedot.core.keys import Key, limits_key, pattern_key, worker_key
+from onthedot.engines.aws.dynamodb.items import DynamoItems
+from onthedot.engines.aws.dynamodb.records import to_entry, to_item
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.targets.webhooks import SigningKey
+from onthedot.workers.records import Load, Resources, WorkerRecord
 from tests.builders import VirtualClock, World, a_run, a_world
 
 LIMITS = {
@@ -24,10 +22,10 @@ LIMITS = {
     "newer": '{"in_flight":6,"a_newer_field":1}',
     "torn": '{"in_flight":',
     "other": "[1]",
-    "throttled#0": "{",
-    "throttled#1": '{"good":"limit in_flight"}',
 }
 GOOD = {"good": TenantLimits(5, weight=2), "newer": TenantLimits(6)}
+DAMAGED = ("", "{", "[]", "7", "{}", '{"limits":7,"about":7,"pattern":7}')
+"""The content of a row that no version writes."""
 ABOUT = {
     "good": '{"tenant":"acme","pool":"pull","capabilities":["http"],"resources":{},"registered_at":1,"host":"h"}',
     "newer": '{"tenant":"acme","pool":"pull","capabilities":[],"resources":{"gpus":1},"registered_at":1,"host":""}',
@@ -37,88 +35,81 @@ ABOUT = {
 LOAD = '{"running":[],"used":{"concurrency":0,"gpus":1},"stopping":false,"stopped":false,"newer":1}'
 
 
-class OnePage:
-    """A client whose query finds these items, two to a page."""
-
-    def __init__(self, items: list[dict[str, Any]]) -> None:
-        self._items = items
-
-    def query(self, **request: Any) -> dict[str, Any]:
-        start = request.get("ExclusiveStartKey", 0)
-        more = {"LastEvaluatedKey": start + 2} if start + 2 < len(self._items) else {}
-        return {"Items": self._items[start : start + 2], **more}
-
-    def get_item(self, **request: Any) -> dict[str, Any]:
-        found = [item for item in self._items if item.items() >= request["Key"].items()]
-        return {"Item": found[0]} if found else {}
-
-
 @pytest.fixture
 def world() -> Iterator[World]:
     with a_world() as world:
         yield world
 
 
-def sqlite_limits(world: World) -> LimitsStore:
+def damage(world: World, key: Key, content: str) -> None:
     with world.database.transaction() as connection:
-        connection.executemany("INSERT INTO limits VALUES (?, ?)", LIMITS.items())
-    return world.limits
+        connection.execute("INSERT INTO items (partition, sort, content) VALUES (?, ?, ?)", (*key, content))
 
 
-def dynamo_limits(_: World) -> LimitsStore:
-    items = [
-        {**limits_key(name), "throttled": {"S": text}}
-        if name.startswith("throttled#")
-        else {**limits_key(f"tenant#{name}"), "limits": {"S": text}}
-        for name, text in LIMITS.items()
-    ]
-    return DynamoLimitsStore(OnePage([*items, limits_key("of a newer version")]), "t")  # type: ignore[arg-type]
+def test_limits_that_cannot_be_read_stop_nobody_but_their_tenant(world: World) -> None:
+    for tenant, text in LIMITS.items():
+        world.items.put(limits_key(tenant), {"limits": text})
+    for number, content in enumerate(DAMAGED):
+        damage(world, limits_key(f"damaged-{number}"), content)
+    # Marks of throttled tenants, which earlier versions stored beside the limits.
+    world.items.put(Key("limits", "throttled#0"), {"throttled": "{"})
+    assert world.limits.read().tenants == GOOD
+    assert world.limits.find("torn") == world.limits.find("damaged-0") == TenantLimits(paused=True)
 
 
-@pytest.mark.parametrize("make", [sqlite_limits, dynamo_limits])
-def test_limits_that_cannot_be_read_stop_nobody(world: World, make: Any) -> None:
-    read = make(world).read()
-    assert read.tenants == GOOD
+def test_limits_of_a_gate_that_cannot_be_read_stop_it(world: World) -> None:
+    world.gates.put("acme", "good", GateLimits(in_flight=1))
+    for number, content in enumerate(DAMAGED):
+        damage(world, Key("gates#acme", f"gate#{number}"), content)
+    assert world.gates.find("acme", "0") == GateLimits(paused=True)
+    names = dict(world.gates.names("acme", 100).items)
+    assert names.pop("good") == GateLimits(in_flight=1)
+    assert set(names.values()) == {GateLimits(paused=True)}
 
 
-def sqlite_registry(world: World) -> WorkerRegistry:
-    expiry = world.clock.now() // 1000 + 60
-    rows = [(name, about, world.clock.now(), LOAD, expiry) for name, about in ABOUT.items()]
-    with world.database.transaction() as connection:
-        connection.executemany("INSERT INTO workers VALUES (?, ?, ?, ?, ?)", rows)
-    return world.registry
+def test_a_worker_that_cannot_be_read_is_unknown_and_hides_no_other(world: World) -> None:
+    now = world.clock.now()
+    for name, about in ABOUT.items():
+        values: dict[str, Value] = {"about": about, "heartbeat_at": now, "load": LOAD, "expires_at": now // 1000 + 60}
+        world.items.put(worker_key(name), values)
+    for number, content in enumerate(DAMAGED):
+        damage(world, worker_key(f"damaged-{number}"), content)
+    assert [worker.worker_id for worker in world.registry.workers()] == ["good", "newer"]
+    assert world.registry.find("torn") is None
+    good = WorkerRecord("good", "acme", "pull", frozenset({"http"}), Resources(), 1, now, Load(), host="h")
+    assert world.registry.find("good") == good
 
 
-def dynamo_registry(world: World) -> WorkerRegistry:
-    rest = {
-        "heartbeat_at": {"N": str(world.clock.now())},
-        "load": {"S": LOAD},
-        "expires_at": {"N": str(world.clock.now() // 1000 + 60)},
-    }
-    items = [{**worker_key(name), "about": {"S": about}, **rest} for name, about in ABOUT.items()]
-    client: Any = OnePage([*items, worker_key("empty")])
-    return DynamoWorkerRegistry(client, "t", world.clock)
+def test_a_pattern_entry_without_its_pattern_is_found_and_left_to_the_reader(world: World) -> None:
+    for number, content in enumerate(DAMAGED):
+        damage(world, pattern_key("acme", "k", f"job_{number}", "n"), content)
+    entries = list(world.patterns.matching("acme", ["k"]))
+    assert [(entry.job_id, entry.pattern) for entry in entries] == [(f"job_{n}", "") for n in range(len(DAMAGED))]
 
 
-@pytest.mark.parametrize("make", [sqlite_registry, dynamo_registry])
-def test_a_worker_that_cannot_be_read_is_unknown_and_hides_no_other(world: World, make: Any) -> None:
-    registry: WorkerRegistry = make(world)
-    assert [worker.worker_id for worker in registry.workers()] == ["good", "newer"]
-    assert registry.find("torn") is None
-    good = registry.find("good")
-    assert good == WorkerRecord(
-        "good", "acme", "pull", frozenset({"http"}), Resources(), 1, world.clock.now(), Load(), host="h"
-    )
+def test_counters_that_cannot_be_read_hide_no_others_and_stop_no_run(world: World) -> None:
+    minute = world.clock.now() // 60_000
+    for number, content in enumerate(('{"M_b0":"x"}', "{", "[]")):
+        damage(world, Key("statistics#acme", f"{minute - number:012d}"), content)
+    world.items.count(Key("statistics#acme", f"{minute - 1:012d}"), {"M_failed": 2}, {"M_max_ms": 7}, 2**40)
+    [found] = world.statistics.read("acme", minute - 9, minute + 1)
+    assert (found.minute, found.counters.failed, found.counters.max_ms) == (minute - 1, 2, 7)
 
 
-def test_a_pattern_entry_without_its_pattern_is_found_and_left_to_the_reader() -> None:
-    client: Any = OnePage([pattern_key("acme", "k", "job_a", "n")])
-    (entry,) = DynamoPatternStore(client, "t", VirtualClock()).matching("acme", ["k"])
-    assert (entry.job_id, entry.pattern) == ("job_a", "")
+def test_attributes_that_no_version_writes_stop_no_read_of_dynamodb() -> None:
+    odd: Any = {"a": {"NULL": True}, "b": {"N": "1.5"}, "c": {"BOOL": True}, "d": {"L": [{"N": "1"}]}, "e": {"N": "-7"}}
+
+    class Client:
+        def get_item(self, **request: Any) -> Any:
+            return {"Item": {**request["Key"], **odd}}
+
+    client: Any = Client()
+    found = DynamoItems(client, "t", VirtualClock()).get(Key("p", "s"))
+    assert found == Item(Key("p", "s"), {"b": "1.5", "c": "True", "d": "[{'N': '1'}]", "e": -7})
 
 
 def test_a_signing_key_with_more_facts_is_read() -> None:
-    assert registry_codec.keys_of(json.dumps([["whsec_a", 1, None, "newer"]])) == (SigningKey("whsec_a", 1),)
+    assert keys_of(json.dumps([["whsec_a", 1, None, "newer"]])) == (SigningKey("whsec_a", 1),)
 
 
 def test_a_null_is_no_value() -> None:

@@ -7,7 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import boto3
 import pytest
 import urllib3
 
@@ -43,6 +42,8 @@ def is_gone(url: str) -> bool:
 
 
 def test_it_has_a_table_of_the_schema_and_ends_with_its_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import boto3
+
     monkeypatch.setenv("PATH", "/nowhere")  # neither a Java nor a Node of the machine
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with running_dynamodb(tmp_path) as url:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from localstack.leading_keys import Check, request_keys, statement_checks, transaction_checks
+from localstack.enforced_iam import Check, request_keys, statement_checks, transaction_checks
 
 
 def key_of(table: str, index: str | None) -> str | None:

@@ -13,11 +13,9 @@ PAGES = [
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "localstack/README.md",
-    *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")),
-    *sorted(f"docs/howto/{page.name}" for page in (ROOT / "docs" / "howto").glob("*.md")),
+    "benchmarks/README.md",
+    *sorted(page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").rglob("*.md")),
 ]
-GENERATED = sorted(f"docs/reference/{page.name}" for page in (ROOT / "docs" / "reference").glob("*.md"))
-"""Pages that `make reference` writes. They explain nothing by themselves, so they count for links and words only."""
 
 FENCE = re.compile(r"^```[^\n]*\n.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -32,23 +30,21 @@ def text_of(page: str) -> str:
 
 
 def prose_of(page: str) -> str:
-    """Return the page without its code blocks."""
     return FENCE.sub("", text_of(page))
 
 
 def spans_of(page: str) -> list[str]:
-    """Return the texts in backticks, outside of code blocks."""
+    """The texts in backticks, outside of code blocks."""
     return SPAN.findall(prose_of(page))
 
 
 def anchors_of(page: str) -> set[str]:
-    """Return the anchors that GitHub makes of a page's headings."""
+    """The anchors that GitHub makes of a page's headings."""
     headings = re.findall(r"^#+ (.+)$", prose_of(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def links_of(page: str) -> list[str]:
-    """Return the links to pages and files of the repository."""
     return [link for link in LINK.findall(prose_of(page)) if not re.match(r"[a-z]+:", link)]
 
 
@@ -60,7 +56,7 @@ def is_broken(page: str, link: str) -> bool:
 
 @cache
 def files() -> tuple[str, ...]:
-    """Return the repository's files, also new ones."""
+    """The repository's files, also those that are not committed yet."""
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     found = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
     return tuple(path for path in found if (ROOT / path).is_file())
@@ -68,14 +64,14 @@ def files() -> tuple[str, ...]:
 
 @cache
 def names_in_the_code() -> frozenset[str]:
-    """Return every word of the sources: names, and the texts that users see."""
+    """Every word of the sources: names, and texts that users see."""
     sources = [path for path in files() if path.endswith(".py") and not path.startswith("tests/unit/project/")]
     texts = [text_of(path) for path in [*sources, "Makefile", "pyproject.toml"]]
     return frozenset(word for text in texts for word in IDENTIFIER.findall(text))
 
 
 def names_on(page: str) -> set[str]:
-    """Return the words in backticks and code blocks: the names that the page explains."""
+    """The words in backticks and code blocks: the names that the page explains."""
     texts = [*spans_of(page), *FENCE.findall(text_of(page))]
     return {word for text in texts for word in IDENTIFIER.findall(text)}
 

@@ -9,8 +9,8 @@ from botocore.credentials import Credentials
 from benchmarks.flatness import figures, measure, sqlite_subjects
 from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient
 from benchmarks.stored_jobs import fill_sqlite
-from onthedot.domain.runs.records import Kind
-from onthedot.domain.runs.slots import SlotKind, bucket_of, horizon, slot_name
+from onthedot.core.records import Kind
+from onthedot.core.slots import SlotKind, bucket_of, horizon, slot_name
 from tests.builders import a_world
 
 

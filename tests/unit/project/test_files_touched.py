@@ -6,12 +6,11 @@ import threading
 from importlib import reload
 
 from benchmarks.files_touched import files_of, functions_called
-from onthedot.domain import compact_json, ids
-from onthedot.domain.runs import queue_names
+from onthedot.core import ids, json_text, slots
 
 
 def test_a_file_counts_when_one_of_its_functions_is_called() -> None:
-    assert files_of(functions_called(lambda: compact_json.to_text({"a": 1}))) == ["domain/compact_json.py"]
+    assert files_of(functions_called(lambda: json_text.to_text({"a": 1}))) == ["core/json_text.py"]
     assert sys.getprofile() is None
 
 
@@ -20,7 +19,7 @@ def test_functions_of_other_packages_do_not_count() -> None:
 
 
 def test_the_body_of_a_module_does_not_count() -> None:
-    assert functions_called(lambda: reload(queue_names)) == set()
+    assert functions_called(lambda: reload(slots)) == set()
 
 
 def test_functions_in_threads_that_the_flow_starts_count() -> None:
@@ -29,4 +28,4 @@ def test_functions_in_threads_that_the_flow_starts_count() -> None:
         thread.start()
         thread.join()
 
-    assert "domain/ids.py" in files_of(functions_called(flow))
+    assert "core/ids.py" in files_of(functions_called(flow))

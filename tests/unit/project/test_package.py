@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import onthedot
-from onthedot.cli.extras import EXTRAS, TITLES
+from onthedot.cli.lazy_group import EXTRAS, TITLES
 
 ROOT = Path(__file__).parents[3]
 PRODUCT = ROOT / "layers" / "core" / "python" / "onthedot"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BASE = {"click", "croniter", "rich", "urllib3"}
-"""The import packages that `pip install onthedot` brings, besides the data of tzdata."""
+"""The import packages that the wheel brings without extras, besides the data of tzdata."""
 INSTALLED = {
     *("click", "croniter", "markdown_it_py", "mdurl", "onthedot", "pygments"),
     *("python_dateutil", "rich", "six", "tzdata", "urllib3"),
@@ -73,7 +73,7 @@ class Bare:
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bare")
-    uv("build", "--wheel", "--out-dir", folder, ROOT)
+    uv("build", "--wheel", "--no-build-isolation", "--out-dir", folder, ROOT)  # as `make wheel` does
     [wheel] = folder.glob("*.whl")
     uv("venv", "--python", sys.executable, folder / "env")
     python = folder / "env" / "bin" / "python"

@@ -26,5 +26,5 @@ def test_the_names_of_new_folders_are_synced_and_those_of_old_ones_are_not(
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadPlace, match="file/data cannot be made: Not a directory"):
+    with pytest.raises(BadPlace, match="file/data"):
         ServeHome(tmp_path, tmp_path / "file" / "data" / "jobs.db").prepare()

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.serve.outgoing import LEAST_COMPRESSED, send_response
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.serve.app import LEAST_COMPRESSED, send_response
 from tests.builders import a_world
 
 GZIP = (b"accept-encoding", b"br, gzip;q=0.8")

@@ -1,15 +1,17 @@
-"""The timer of a server when the clock is set."""
+"""The clock and the timer of a server."""
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.core.clock import VirtualClock
 from onthedot.engines.sqlite.database import Database
 from onthedot.serve import ticks
+from onthedot.serve.server import ServerClock
 from onthedot.serve.ticks import Ticks
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import Embedded, embedded, server_deployment
 
 MINUTE = 60_000
@@ -82,3 +84,21 @@ def test_an_audit_that_hangs_or_fails_stops_no_tick(parts: Embedded, monkeypatch
     end.set()
     timer.stop()
     assert not audit.is_alive()
+
+
+def test_other_threads_sleep_until_the_instant() -> None:
+    clock = ServerClock()
+    clock.keep_awake(threading.Thread())
+    instant = clock.now() + 5
+    clock.sleep_until(instant)
+    assert clock.now() >= instant
+
+
+def test_the_thread_that_must_stay_awake_is_refused() -> None:
+    clock = ServerClock()
+    clock.keep_awake(threading.current_thread())
+    with pytest.raises(RuntimeError, match="must not sleep"):
+        clock.sleep_until(clock.now() + 60_000)
+    clock.sleep_until(clock.now() - 1)
+    with ThreadPoolExecutor(1) as other:
+        other.submit(clock.sleep_until, clock.now() + 1).result()

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from onthedot.stopping import Stop
+from onthedot.core.stopping import Stop
 
 
 def until(condition: Callable[[], object], seconds: float = 60) -> None:

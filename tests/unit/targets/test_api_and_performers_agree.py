@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Definition
-from onthedot.domain.targets.types import GrpcTarget, HttpTarget, to_json
-from onthedot.ports import Call
+from onthedot.core.ports import Call
+from onthedot.core.records import Definition
 from onthedot.targets.answers import printable
+from onthedot.targets.types import GrpcTarget, HttpTarget, to_json
 from tests.builders import a_world
 from tests.unit.api.kit import Api
 from tests.unit.domain.targets.samples import BAD, GOOD

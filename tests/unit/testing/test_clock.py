@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from onthedot.testing import Kit
-from onthedot.testing.durations import milliseconds
+from onthedot.testing.kit import milliseconds
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 URL = "https://x.example/"
@@ -36,7 +36,7 @@ def test_durations(written: str | float | timedelta, expected: int) -> None:
 
 @pytest.mark.parametrize("written", ["", "h", "1", "1x", "1h!", "-1h", -1, float("inf"), float("nan"), timedelta(-1)])
 def test_anything_else_is_refused(written: str | float | timedelta) -> None:
-    with pytest.raises(ValueError, match="is no duration"):
+    with pytest.raises(ValueError, match="duration"):
         milliseconds(written)
 
 
@@ -51,9 +51,9 @@ def test_the_clock_stands_still_until_it_is_moved(onthedot: Kit) -> None:
 
 
 def test_time_only_goes_forward(onthedot: Kit) -> None:
-    with pytest.raises(ValueError, match="time only goes forward"):
+    with pytest.raises(ValueError, match="forward"):
         onthedot.clock.advance_to(NOON - timedelta(seconds=1))
-    with pytest.raises(ValueError, match="aware"):
+    with pytest.raises(ValueError, match="time zone"):
         onthedot.clock.advance_to(datetime(2026, 3, 2))  # noqa: DTZ001
 
 

@@ -1,17 +1,13 @@
 """Each fault strikes one attempt, and the run ends as it would in production."""
 
+from collections.abc import Callable
+
 import pytest
 
 from onthedot.testing import Kit
 from onthedot.testing.kit import kit
-from tests.unit.testing import handlers
+from onthedot.testing.scheduler import Fault
 from tests.unit.testing.handlers import outbox
-
-
-@pytest.fixture(autouse=True)
-def _clean() -> None:
-    handlers.outbox.clear()
-    handlers.delivered.clear()
 
 
 def outcomes(onthedot: Kit) -> list[list[str]]:
@@ -28,33 +24,26 @@ def test_a_message_that_comes_twice_runs_once(onthedot: Kit) -> None:
     onthedot.assert_succeeded("kit-send", times=1)
 
 
-def test_a_worker_that_dies_before_the_start_loses_nothing(onthedot: Kit) -> None:
+@pytest.mark.parametrize(
+    ("crash", "calls", "attempts"),
+    [
+        (Kit.crash_before_start, [1], ["succeeded"]),
+        (Kit.crash_before_call, [2], ["lost", "succeeded"]),
+        (Kit.crash_before_finish, [1, 2], ["lost", "succeeded"]),
+    ],
+)
+def test_the_run_of_a_worker_that_died_is_done_by_another(
+    onthedot: Kit, crash: Callable[[Kit], None], calls: list[int], attempts: list[str]
+) -> None:
     onthedot.client.schedule("kit-send", 1)
-    onthedot.crash_before_start()
+    crash(onthedot)
     onthedot.clock.advance(0)
-    assert outbox == []
+    assert len(outbox) == len(calls) - 1, "the run comes again later"
     onthedot.settle()
-    assert outbox == [1]
-    assert outcomes(onthedot) == [["succeeded"]]
-
-
-def test_a_worker_that_dies_before_the_call_is_replaced(onthedot: Kit) -> None:
-    onthedot.client.schedule("kit-send", 1)
-    onthedot.crash_before_call()
-    onthedot.settle()
-    assert outbox == [1]
-    assert outcomes(onthedot) == [["lost", "succeeded"]]
-
-
-def test_a_worker_that_dies_before_the_finish_calls_twice_with_one_key(onthedot: Kit) -> None:
-    onthedot.client.schedule("kit-send", 1)
-    onthedot.crash_before_finish()
-    onthedot.settle()
-    assert outbox == [1, 1]
-    assert outcomes(onthedot) == [["lost", "succeeded"]]
-    first, second = onthedot.handled
-    assert first.context.idempotency_key == second.context.idempotency_key
-    assert (first.context.attempt, second.context.attempt) == (1, 2)
+    assert outbox == [1] * len(calls)
+    assert outcomes(onthedot) == [attempts]
+    assert [call.context.attempt for call in onthedot.handled] == calls
+    assert len({call.context.idempotency_key for call in onthedot.handled}) == 1
 
 
 def test_attempts_fail_as_asked(onthedot: Kit) -> None:
@@ -92,10 +81,7 @@ def test_faults_strike_one_attempt_each_in_order(onthedot: Kit) -> None:
 
 def test_a_fault_that_never_struck_is_reported() -> None:
     opened = kit()
-    with (
-        pytest.raises(AssertionError, match="no attempt came that they could strike: its message comes again"),
-        opened as k,
-    ):
+    with pytest.raises(AssertionError, match=Fault.DELIVERED_TWICE.value), opened as k:
         k.deliver_twice()
 
 

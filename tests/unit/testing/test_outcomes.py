@@ -3,15 +3,9 @@
 import pytest
 
 from onthedot.testing import Kit
-from onthedot.testing.idempotency import NotIdempotent
-from tests.unit.testing import handlers
+from onthedot.testing.history import NotIdempotent
+from onthedot.testing.scheduler import Fault
 from tests.unit.testing.handlers import outbox
-
-
-@pytest.fixture(autouse=True)
-def _clean() -> None:
-    handlers.outbox.clear()
-    handlers.delivered.clear()
 
 
 def test_runs_are_found_by_id_name_handler_or_job(onthedot: Kit) -> None:
@@ -25,9 +19,7 @@ def test_runs_are_found_by_id_name_handler_or_job(onthedot: Kit) -> None:
 
 def test_an_unknown_name_is_refused_with_the_known_ones(onthedot: Kit) -> None:
     onthedot.client.schedule("kit-send", 1, name="welcome")
-    with pytest.raises(
-        AssertionError, match="no job 'wellcome'; the names and handlers of jobs are: kit-send, welcome"
-    ):
+    with pytest.raises(AssertionError, match=r"'wellcome'.*: kit-send, welcome"):
         onthedot.runs("wellcome")
 
 
@@ -37,7 +29,7 @@ def test_a_failed_assertion_has_the_story_and_the_cause(onthedot: Kit) -> None:
     with pytest.raises(AssertionError) as caught:
         onthedot.assert_succeeded("job-x")
     message = str(caught.value)
-    assert "all executions of job-x should be SUCCEEDED, and 0 of 1 are" in message
+    assert all(fact in message for fact in ("job-x", "SUCCEEDED", "0 of 1"))
     assert "2026-03-01T12:00:00+00:00  FAILED" in message
     assert "attempt 1 failed: boom; attempt 2 failed: boom" in message
     assert isinstance(caught.value.__cause__, ValueError)
@@ -54,7 +46,7 @@ def test_the_number_counts(onthedot: Kit) -> None:
     onthedot.client.schedule("kit-send", 1, every=60, max_runs=3)
     onthedot.clock.advance("10m")
     onthedot.assert_succeeded(times=3)
-    with pytest.raises(AssertionError, match="4 executions should be SUCCEEDED, and 3 of 3 are"):
+    with pytest.raises(AssertionError, match=r"4 executions.*3 of 3"):
         onthedot.assert_succeeded(times=4)
 
 
@@ -75,7 +67,7 @@ def test_calls_are_counted_by_handler_or_url(onthedot: Kit) -> None:
     onthedot.assert_called_once("kit-send")
     onthedot.assert_called_once("https://x.example/")
     onthedot.assert_not_called("kit-async")
-    with pytest.raises(AssertionError, match=r"kit-send was called 1 times, and not 2 times.*\n.*kit-send\({'n': 1}\)"):
+    with pytest.raises(AssertionError, match=r"kit-send was called 1 times.*2.*\n.*kit-send\({'n': 1}\)"):
         onthedot.assert_called("kit-send", 2)
 
 
@@ -96,10 +88,10 @@ def test_one_that_does_not_is_found_out(onthedot: Kit) -> None:
     with pytest.raises(NotIdempotent) as caught:
         onthedot.check_idempotent("kit-send", 1, observe=lambda: outbox)
     message = str(caught.value)
-    assert "when the worker dies after the call and before it stores the end" in message
+    assert Fault.DIES_BEFORE_FINISH.value in message
     assert "one run with the fault:  [1, 1]" in message
 
 
 def test_a_handler_that_fails_is_not_taken_for_idempotent(onthedot: Kit) -> None:
-    with pytest.raises(AssertionError, match="should be SUCCEEDED"):
+    with pytest.raises(AssertionError, match="to be SUCCEEDED"):
         onthedot.check_idempotent("kit-hopeless", observe=lambda: outbox)

@@ -4,16 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs.records import Record
-from onthedot.ports import Moved, Refused, Undecided
-from onthedot.use_cases.outcomes import (
-    Outcome,
-    current_record,
-    is_own,
-    is_record_written,
-    is_written,
-    record_after_create,
-)
+from onthedot.core.outcomes import Outcome, current_record, is_own, is_record_written, is_written, record_after_create
+from onthedot.core.ports import Moved, Refused, Undecided
+from onthedot.core.records import Record
 from tests.builders import VirtualClock, a_run
 
 THROTTLED = Undecided("throttled")

@@ -6,18 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.runs.progress import ProgressReport
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.pools import Needs
-from onthedot.domain.workers.records import Load, Resources
-from onthedot.ports import Answer, Call, Performer
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.worker_registry import Offer
+from onthedot.core.choices import Priority
+from onthedot.core.errors import OnthedotError
+from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.ports import Answer, Call, Performer
+from onthedot.core.progress import ProgressReport
+from onthedot.core.stopping import Stop
 from onthedot.worker.runtime import Pace, Runtime
 from onthedot.worker.task_protection import EcsAgent
 from onthedot.worker.work_source import LeasedTasks, Task, WorkSource
+from onthedot.workers.pools import Needs
+from onthedot.workers.records import Load, Resources
+from onthedot.workers.registrations import Offer
 
 PATIENCE = 60.0
 STORAGE_MB = 2000

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.runs.records import Priority
-from onthedot.schema import PRIORITIES
-from onthedot.worker.priorities import AGEING_SECONDS, PriorityOrder
+from onthedot.core.choices import Priority
+from onthedot.core.schema import PRIORITIES
+from onthedot.worker.queues import AGEING_SECONDS, PriorityOrder
 
 HIGH, MEDIUM, LOW = PRIORITIES
 

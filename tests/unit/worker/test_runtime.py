@@ -3,17 +3,19 @@
 import queue
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import Unavailable, WorkerNotFound
-from onthedot.domain.workers.pools import Needs
-from onthedot.ports import Answer, Performer
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.keep_leases import LeaseExtended
-from onthedot.use_cases.workers.worker_registry import Offer
+from onthedot.core.errors import Unavailable, WorkerNotFound
+from onthedot.core.leases import LeaseExtended
+from onthedot.core.ports import Answer, Performer
+from onthedot.core.stopping import Stop
+from onthedot.worker.runtime import Runtime
 from onthedot.worker.work_source import NotAllowed
+from onthedot.workers.pools import Needs
+from onthedot.workers.registrations import Offer
 from tests.unit.worker.kit import FINE, HASTY, PATIENCE, FakeSource, a_task, an_offer, working
 
 
@@ -123,25 +125,17 @@ def test_a_stopped_worker_lets_its_tasks_finish_and_reports_that_it_stops() -> N
     assert source.heartbeats[-1].running == ()
 
 
-def test_a_task_that_does_not_finish_within_the_grace_is_handed_back() -> None:
+@pytest.mark.parametrize(("grace", "stop"), [(0.05, Runtime.stop), (3600, Runtime.stop_now)])
+def test_a_task_that_does_not_finish_within_the_grace_is_handed_back(
+    grace: float, stop: Callable[[Runtime], None]
+) -> None:
     gate = Gate()
     source = FakeSource([a_task("a", gate)])
-    with working(source, pace=replace(HASTY, grace=0.05)) as runtime:
+    with working(source, pace=replace(HASTY, grace=grace)) as runtime:
         gate.wait_for(1)
-        runtime.stop()
-    answer = ended(source)["a"]
-    assert answer.handed_back
-    assert answer.error == "the worker was stopped"
-    assert source.heartbeats[-1].stopped
-
-
-def test_a_worker_that_must_end_at_once_has_no_grace() -> None:
-    gate = Gate()
-    source = FakeSource([a_task("a", gate)])
-    with working(source, pace=replace(HASTY, grace=3600)) as runtime:
-        gate.wait_for(1)
-        runtime.stop_now()
+        stop(runtime)
     assert ended(source)["a"].handed_back
+    assert source.heartbeats[-1].stopped
 
 
 def test_a_cancel_that_a_heartbeat_brings_stops_the_run() -> None:
@@ -151,7 +145,6 @@ def test_a_cancel_that_a_heartbeat_brings_stops_the_run() -> None:
         gate.wait_for(1)
         source.extensions = {"a": LeaseExtended(1e12, cancel_requested=True)}
         source.wait_until(lambda: "a" in ended(source))
-    assert ended(source)["a"].error == "stopped: the job was cancelled"
     assert not ended(source)["a"].handed_back
 
 
@@ -194,7 +187,7 @@ def test_a_worker_whose_heartbeat_breaks_does_not_go_on_without(monkeypatch: pyt
         with working(source) as runtime:
             assert runtime._stopping.wait(PATIENCE)
 
-    with pytest.raises(NotAllowed, match=r"heartbeat broke: ValueError\('a bug'\)"):
+    with pytest.raises(NotAllowed, match=r"ValueError\('a bug'\)"):
         work()
     assert bugs.get(timeout=PATIENCE).exc_type is ValueError
 
@@ -211,10 +204,10 @@ def test_a_worker_that_is_refused_does_not_ask_without_pause_while_it_ends() -> 
     source = FakeSource([a_task("a", gate)], errors={"send_heartbeat": [NotAllowed("not valid any more")] * 100})
 
     def work() -> None:
-        with working(source, pace=replace(HASTY, heartbeat=1.0)) as runtime:
+        with working(source, pace=replace(HASTY, heartbeat=0.2)) as runtime:
             gate.wait_for(1)
             assert runtime._stopping.wait(PATIENCE)
-            time.sleep(0.3)
+            time.sleep(0.1)
             assert len(source.errors["send_heartbeat"]) >= 90, "at most a few more: one reports that it stops"
             gate.let_go()
 

@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.workers.pools import Needs
-from onthedot.ports import Answer, Performer
-from onthedot.stopping import Stop
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Answer, Performer
+from onthedot.core.stopping import Stop
 from onthedot.worker import task_protection
-from onthedot.worker.running_tasks import RunningTask, RunningTasks
 from onthedot.worker.task_protection import (
     ON_END_SECONDS,
     PROTECTED_MINUTES,
@@ -26,6 +24,8 @@ from onthedot.worker.task_protection import (
     EcsAgent,
     TaskProtection,
 )
+from onthedot.worker.tasks import RunningTask, RunningTasks
+from onthedot.workers.pools import Needs
 from tests.unit.worker.kit import FINE, PATIENCE, FakeSource, Seconds, a_task, an_offer, working
 
 GRACE = 105.0

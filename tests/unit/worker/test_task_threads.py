@@ -6,12 +6,11 @@ import threading
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.ports import Answer, Performer
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.keep_leases import STOP_MARGIN_SECONDS
-from onthedot.worker.running_tasks import RunningTasks
-from onthedot.worker.task_threads import TaskThreads
+from onthedot.core.errors import Unavailable
+from onthedot.core.leases import STOP_MARGIN_SECONDS
+from onthedot.core.ports import Answer, Performer
+from onthedot.core.stopping import Stop
+from onthedot.worker.tasks import RunningTasks, TaskThreads
 from onthedot.worker.work_source import Task
 from tests.unit.worker.kit import FINE, PATIENCE, FakeSource, NoTarget, Seconds, a_task, an_offer
 
@@ -36,11 +35,6 @@ class Scene:
 @pytest.fixture
 def scene() -> Scene:
     return Scene()
-
-
-def test_the_answer_of_a_target_is_reported(scene: Scene) -> None:
-    scene.run(a_task("a"))
-    assert scene.source.reports == [("a", FINE)]
 
 
 def test_a_report_is_repeated_until_it_is_answered(scene: Scene) -> None:

@@ -8,11 +8,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.clock import SystemClock
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.core.clock import SystemClock
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Principal
 from tests.builders import DEPLOYMENT, VirtualClock, World
 
 PATIENCE = 60.0
@@ -80,20 +80,7 @@ def serving(world: World) -> Iterator[ApiServer]:
             self.end_headers()
             self.wfile.write(content)
 
-        def do_GET(self) -> None:
-            self._serve()
-
-        def do_POST(self) -> None:
-            self._serve()
-
-        def do_PUT(self) -> None:
-            self._serve()
-
-        def do_PATCH(self) -> None:
-            self._serve()
-
-        def do_DELETE(self) -> None:
-            self._serve()
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815 - names of http.server
 
         def log_message(self, *_: Any) -> None:
             pass

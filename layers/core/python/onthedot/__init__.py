@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from onthedot.jobs import Context, NonRetryable, RetryAfter, job
+from onthedot.handlers import Context, NonRetryable, RetryAfter, job
 
 if TYPE_CHECKING:
     from onthedot import webhooks

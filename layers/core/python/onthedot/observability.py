@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
-    from onthedot.ports.metrics import Where
+    from onthedot.core.ports import Where
 
 NAMESPACE: Final = "onthedot"
 METRICS_LOG: Final = "onthedot.metrics"

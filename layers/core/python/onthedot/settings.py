@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self, get_origin, get_type_hints
 
-from onthedot.domain import compact_json
+from onthedot.core import json_text
 
 PREFIX = "ONTHEDOT_"
 
@@ -57,7 +57,7 @@ def _parse(variable: str, text: str, kind: Any) -> Any:
 def _render(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else str(value) if isinstance(value, int) else compact_json.to_text(value)
+    return value if isinstance(value, str) else str(value) if isinstance(value, int) else json_text.to_text(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.targets.webhooks import is_signed_by
+from onthedot.core.errors import OnthedotError
+from onthedot.targets.webhooks import is_signed_by
 
 TOLERANCE_SECONDS: Final = 300
 """The oldest call that counts as recent, and the largest difference of two clocks."""
@@ -37,7 +37,7 @@ def verify(
     """
     message_id, stamp, signatures = (_header(headers, f"webhook-{name}") for name in ("id", "timestamp", "signature"))
     if not stamp.isdecimal() or not stamp.isascii() or len(stamp) > MOST_DIGITS:
-        raise NotVerified("the header webhook-timestamp is no time in seconds")
+        raise NotVerified("the header webhook-timestamp is not a time in seconds")
     present = time.time() if now is None else now
     if abs(present - int(stamp)) > tolerance_seconds:
         raise NotVerified(f"the call was signed more than {tolerance_seconds:g} s before or after the present")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.api.console.files import FOLDER, console_files
+from onthedot.api.console import FOLDER, console_files
 from tests.builders import a_world
 from tests.unit.api.kit import Api
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.api.jobs.requests import MAX_BODY, MAX_PAYLOAD
+from onthedot.jobs.requests import MAX_BODY, MAX_PAYLOAD
 from tests.builders import a_world
 from tests.unit.api.kit import Api, fields_of, message_of
 

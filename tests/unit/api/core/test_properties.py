@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.api.core.times import milliseconds, parse_instant
-from onthedot.api.jobs.fields import JobFields
-from onthedot.domain.instants import format_instant
-from onthedot.domain.runs.records import Definition
-from onthedot.domain.targets.http_rules import check_url
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Call
-from onthedot.targets.http.request import request_for
+from onthedot.api.times import milliseconds, parse_instant
+from onthedot.core.instants import format_instant
+from onthedot.core.ports import Call
+from onthedot.core.records import Definition
+from onthedot.jobs.spec import Has, fields_of
+from onthedot.targets.http.messages import request_for
+from onthedot.targets.rules import check_url
+from onthedot.targets.types import HttpTarget
 from tests.builders import a_world
 from tests.unit.api.kit import URL, Api
 
@@ -32,7 +32,7 @@ JSON = st.recursive(
     max_leaves=12,
 )
 HINTS = st.sampled_from([URL, "http", "POST", "HIGH", "2026-03-01T12:00:00Z", {"type": "http", "url": URL}, 3, 0.5])
-FIELDS = st.sampled_from([*JobFields.model_fields, "cron", "every"])
+FIELDS = st.sampled_from([field.name for field in fields_of(Has.JOB)])
 JOBS = st.dictionaries(FIELDS, HINTS | JSON, max_size=6)
 HALF = chr(0xD800)
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.route import Route
-from onthedot.api.core.router import handle
-from onthedot.api.core.routes import ROUTES
+from onthedot.api.http import Request, Response
+from onthedot.api.route import Route
+from onthedot.api.router import handle
+from onthedot.api.routes import ROUTES
 from tests.builders import a_world
 from tests.unit.api.kit import ACME, Api, fields_of, message_of
 

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.api.core.fields import Fields
-from onthedot.api.core.suggestions import field_names
-from onthedot.api.dead_letters.fields import RedriveFields
-from onthedot.api.executions.fields import CompleteFields, KeepFields
-from onthedot.api.jobs.fields import BackfillFields, ExecuteFields, JobFields, PatchFields
-from onthedot.api.schedules.fields import PreviewFields
-from onthedot.api.signing_keys.fields import RotateFields
-from onthedot.api.workers.fields import BeatFields, LeaseFields, RegisterFields
+from onthedot.access.signing_keys_api import RotateFields
+from onthedot.api.fields import Fields
+from onthedot.api.reading import field_names
+from onthedot.jobs.api import BackfillFields, ExecuteFields
+from onthedot.jobs.dead_letters_api import RedriveFields
+from onthedot.jobs.executions_api import CompleteFields, KeepFields
+from onthedot.jobs.shapes import JobFields, PatchFields
+from onthedot.schedules.api import PreviewFields
+from onthedot.workers.api import BeatFields, LeaseFields, RegisterFields
 from tests.builders import World, a_world
 from tests.unit.api.core.test_properties import JSON
 from tests.unit.api.kit import SHELL, URL, Api, a_worker

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.api.core.errors import ApiError
-from onthedot.api.core.route import Route, RouteTable
-from onthedot.api.core.routes import ROUTES
+from onthedot.api.errors import ApiError
+from onthedot.api.route import Route, RouteTable
+from onthedot.api.routes import ROUTES
 
 TABLE = RouteTable(ROUTES)
 SEGMENTS = [*{segment for route in ROUTES for segment in route.path.split("/")}, "job_x", "a.b:c-d", "é", "a b", "x\n"]

@@ -8,11 +8,12 @@ from typing import Any, NoReturn
 
 import pytest
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.api.core.routes import ROUTES
-from onthedot.domain.errors import OnthedotError, Unavailable
-from onthedot.ports import RunStore
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.api.routes import ROUTES
+from onthedot.core.errors import OnthedotError, Unavailable
+from onthedot.core.ports import RunStore
+from onthedot.jobs.spec import CHANGEABLE
 from tests.builders import a_world
 from tests.unit.api.kit import ACME, Api
 
@@ -169,15 +170,7 @@ def test_the_description_offers_no_null_that_would_be_refused(api: Api) -> None:
 def test_a_change_offers_null_where_it_clears_something(api: Api) -> None:
     fields = api.get("/openapi.json").body["components"]["schemas"]["PatchFields"]["properties"]
     nullable = {name for name, field in fields.items() if {"type": "null"} in field.get("anyOf", ())}
-    assert nullable == {
-        "name",
-        "description",
-        "start_at",
-        "end_at",
-        "max_runs",
-        "gates",
-        "start_within_seconds",
-    }
+    assert nullable == {field.name for field in CHANGEABLE if field.null}
     assert not [name for name, field in fields.items() if name != "payload" and "default" in field]
 
 

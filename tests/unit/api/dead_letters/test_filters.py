@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 import pytest
 
-from onthedot.api.core.http import Response
-from onthedot.domain.instants import format_instant
-from onthedot.ports import Answer, Deadline, ReadRecords
-from onthedot.use_cases.jobs import redrive as redrives
-from onthedot.use_cases.runs import count_causes
+from onthedot.api.http import Response
+from onthedot.core.instants import format_instant
+from onthedot.core.ports import Answer, Deadline, ReadRecords
+from onthedot.jobs import dead_letters
+from onthedot.jobs import redrive as redrives
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker, fields_of
@@ -254,8 +254,8 @@ def test_runs_that_are_stamped_ahead_do_not_hide_successes(api: Api, world: Worl
 def test_counts_by_cause_are_bounded_and_say_so(worker: PullWorker, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):
         fail(worker)
-    monkeypatch.setattr(count_causes, "PAGE", 2)
-    monkeypatch.setattr(count_causes, "MOST_COUNTED", 4)
+    monkeypatch.setattr(dead_letters, "PAGE", 2)
+    monkeypatch.setattr(dead_letters, "MOST_COUNTED", 4)
     answer = causes(worker.api)
     assert (answer["causes"][0]["count"], answer["truncated"]) == (4, True)
 

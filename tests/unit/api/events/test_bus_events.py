@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.events.bus_events import BadEvent, take_event
-from onthedot.domain.runs.records import Status
-from onthedot.ports import Deadline
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Status
+from onthedot.events.bus_events import BadEvent, take_event
 from tests.builders import NOON, World, a_world
 from tests.unit.api.kit import URL, Api
 

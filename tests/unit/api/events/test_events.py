@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Kind
+from onthedot.core.records import Kind
 from tests.builders import World, a_world
 from tests.unit.api.kit import Api, fields_of, message_of
 

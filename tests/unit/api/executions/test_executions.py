@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.traces import trace_id_of
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
+from onthedot.core.traces import trace_id_of
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api, fields_of

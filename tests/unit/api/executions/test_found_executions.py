@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from onthedot.ports import Answer
-from onthedot.use_cases.attempts.start_run import Started, start_run
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.runs import filtered_pages, running_runs
+from onthedot.core.ports import Answer
+from onthedot.core.send import message_for
+from onthedot.core.start import Started, start_run
+from onthedot.jobs import find_runs, run_pages
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker, fields_of
@@ -96,8 +96,8 @@ def test_the_own_run_of_a_one_off_job_is_found_by_its_status(api: Api) -> None:
 def test_a_page_of_a_rare_status_reads_a_bounded_number_of_runs(
     api: Api, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filtered_pages, "CHUNK", 4)
-    monkeypatch.setattr("onthedot.use_cases.runs.job_runs.CHUNK", 4)
+    monkeypatch.setattr(run_pages, "CHUNK", 4)
+    monkeypatch.setattr("onthedot.jobs.find_runs.CHUNK", 4)
     job_id = api.job(every=1, max_runs=60, retry=NO_RETRY)
     Simulation(world, [Answer(ok=False, error="boom")]).let_pass(90)
     first = api.get(f"/v1/executions?job_id={job_id}&status=FAILED").body
@@ -246,8 +246,8 @@ def test_a_long_run_is_found_while_it_runs(api: Api, world: World) -> None:
 def test_many_waiting_runs_do_not_make_a_page_of_running_runs_long(
     api: Api, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running_runs, "CHUNK", 3)
-    monkeypatch.setattr(running_runs, "SLOT_PAGE", 2)
+    monkeypatch.setattr(find_runs, "CHUNK", 3)
+    monkeypatch.setattr(find_runs, "SLOT_PAGE", 2)
     worker: PullWorker = a_worker(api, resources={"slots": 100})
     shell_jobs(api, 40)
     world.clock.advance(1)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
+from onthedot.api.http import Request
+from onthedot.api.router import handle
 from tests.builders import World, a_world
 from tests.unit.api.kit import ACME, SHELL, Api, a_worker
 

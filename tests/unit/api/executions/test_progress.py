@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.client.answers import Execution, Progress, read_answer
+from onthedot.client.answers import Execution, Progress
+from onthedot.client.values import read_answer
 from tests.builders import World, a_world
 from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker, fields_of
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.jobs.requests import MAX_BODY
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.jobs.requests import MAX_BODY
 from tests.builders import World, a_world
 from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker, fields_of
 

@@ -1,12 +1,12 @@
 """Runs that wait at gates and attempts that have places there, as workers leave them."""
 
-from onthedot.domain.gates.names import GateId, waiting_slot
-from onthedot.domain.gates.state import Holder
-from onthedot.domain.ids import fresh_generation
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Record
-from onthedot.ports import Moved
-from onthedot.use_cases.gates.flag_gate import flag_gate
+from onthedot.core import lifecycle
+from onthedot.core.ids import fresh_generation
+from onthedot.core.ports import Moved
+from onthedot.core.records import Record
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.names import GateId, waiting_slot
+from onthedot.gates.state import Holder
 from tests.builders import World
 
 

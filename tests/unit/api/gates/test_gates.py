@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import IN_FORCE_MS, KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Priority
-from onthedot.ports import GateStore, Moved
-from onthedot.use_cases.gates import change_limits, show_gates
-from onthedot.use_cases.gates.flag_gate import flag_gate
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Moved
+from onthedot.gates import manage, show
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.limits import IN_FORCE_MS, KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state_store import GateStore
 from tests.builders import World, a_world
 from tests.unit.api.gates.kit import hold, park, status_and_slot
 from tests.unit.api.kit import ACME, Api, fields_of, message_of
@@ -266,7 +267,7 @@ def test_the_runs_that_wait_longest_are_named(api: Api, world: World) -> None:
 
 
 def test_more_than_a_thousand_are_not_counted(api: Api, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onthedot.use_cases.gates.show_gates.MOST_COUNTED", 14)
+    monkeypatch.setattr("onthedot.gates.show.MOST_COUNTED", 14)
     put(api, "stripe", paused=True)
     for number, counted in ((14, (14, False)), (1, (14, True)), (20, (14, True))):
         for _ in range(number):
@@ -380,7 +381,7 @@ def test_limits_that_are_written_are_answered_though_no_run_can_be_woken(
     def fail(*_: Any) -> int:
         raise Unavailable("as the test wants")
 
-    monkeypatch.setattr(change_limits, "wake_waiting", fail)
+    monkeypatch.setattr(manage, "wake_waiting", fail)
     put(api, "stripe", paused=True)
     park(world, api.job(gates=["stripe"]), "stripe")
     assert put(api, "stripe", in_flight=1).status == 200
@@ -395,16 +396,16 @@ def test_a_gate_whose_use_cannot_be_read_hides_no_other(api: Api, world: World) 
 
 
 def test_slow_reads_do_not_hold_a_list_up(api: Api, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(show_gates, "READERS", 1)
+    monkeypatch.setattr(show, "READERS", 1)
     for name in "abc":
         put(api, name, in_flight=1)
-    real = show_gates.use_of
+    real = show.use_of
 
     def slow(*arguments: Any) -> Any:
         world.clock.advance(3)
         return real(*arguments)
 
-    monkeypatch.setattr(show_gates, "use_of", slow)
+    monkeypatch.setattr(show, "use_of", slow)
     assert [gate["in_use"] for gate in api.get("/v1/gates").body["gates"]] == [0, 0, None]
 
 

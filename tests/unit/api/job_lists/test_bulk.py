@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.use_cases.jobs import bulk as use_case
-from onthedot.use_cases.jobs.change_job import pause_job
+from onthedot.core.errors import Unavailable
+from onthedot.jobs import bulk as use_case
+from onthedot.jobs.change import pause_job
 from tests.builders import World, a_world
 from tests.unit.api.kit import SHELL, Api, a_worker, fields_of
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.listing import FactFilter
-from onthedot.ports import Deadline, ReadRecords
-from onthedot.use_cases.jobs import list_jobs
+from onthedot.core.ports import Deadline, ReadRecords
+from onthedot.jobs import list_jobs
+from onthedot.jobs.listing import FactFilter
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Faults, FaultyStore
 from tests.unit.api.kit import SHELL, Api, a_worker, fields_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.jobs.batches import MAX_BATCH_BODY
+from onthedot.jobs.requests import MAX_BATCH_BODY
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import URL, Api, fields_of

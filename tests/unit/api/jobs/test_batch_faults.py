@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record
-from onthedot.ports import Deadline, Moved, Refused, Undecided
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, Moved, Refused, Undecided
+from onthedot.core.records import Record
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.jobs.test_batch import codes, job

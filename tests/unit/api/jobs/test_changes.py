@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.ports import Principal
-from onthedot.use_cases.access.stop_tenant import COMMAND, Action, change_jobs
+from onthedot.access.ports import Principal
+from onthedot.access.tenants import COMMAND, Action, change_jobs
 from onthedot.wiring.sqlite import SqliteEngine
 from tests.builders import World, a_world
 from tests.unit.api.kit import Api
@@ -104,7 +104,7 @@ def test_each_call_that_changes_something_is_logged_once_with_its_principal(
     method, path, body, route, status = call
     job_id = api.job(delay=3600)
     caplog.clear()
-    with caplog.at_level(logging.INFO, "onthedot.api.core.router"):
+    with caplog.at_level(logging.INFO, "onthedot.api.router"):
         response = api.send(method, path.replace("JOB", job_id), **body)
     [line] = [record.__dict__ for record in caplog.records if record.message == "change_requested"]
     assert (line["method"], line["route"], line["status"]) == (method, route, status)
@@ -121,7 +121,7 @@ def test_each_call_that_changes_something_is_logged_once_with_its_principal(
 def test_calls_that_change_nothing_and_those_of_each_run_are_not_logged(
     api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, "onthedot.api.core.router"):
+    with caplog.at_level(logging.INFO, "onthedot.api.router"):
         api.get("/v1/jobs")
         api.send("POST", "/v1/schedules/preview", cron="0 9 * * *")
         api.send("POST", "/v1/workers/wkr_1/lease")
@@ -136,7 +136,7 @@ def test_a_call_that_fails_unexpectedly_is_logged_too(
 ) -> None:
     job_id = api.job(delay=3600)
     monkeypatch.setattr(world.store, "move", lambda _: 1 / 0)
-    with caplog.at_level(logging.INFO, "onthedot.api.core.router"):
+    with caplog.at_level(logging.INFO, "onthedot.api.router"):
         caplog.clear()  # another test may have raised the level, so that the create is logged too
         assert api.send("POST", f"/v1/jobs/{job_id}/pause").status == 500
     [line] = [record.__dict__ for record in caplog.records if record.message == "change_requested"]

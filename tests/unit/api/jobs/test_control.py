@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.ports import Undecided
+from onthedot.core.ports import Undecided
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api, fields_of, message_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.ports import Answer, Call
+from onthedot.core.ports import Answer, Call
 from tests.builders import a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import URL, Api, fields_of, message_of

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.executions.show import execution_view, lateness_ms
-from onthedot.api.jobs.show import status_view
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import Attempt, Definition, Record, Status
-from onthedot.domain.runs.shown_status import shown_status
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.domain.traces import span_id_of
-from onthedot.ports import Moved
-from onthedot.use_cases.attempts.results import short_result
-from onthedot.use_cases.jobs.list_runs import Outlook
+from onthedot.core import lifecycle
+from onthedot.core.finish import short_result
+from onthedot.core.lifecycle import Failure
+from onthedot.core.ports import Moved
+from onthedot.core.records import Attempt, Definition, Record, Status
+from onthedot.core.traces import span_id_of
+from onthedot.jobs.answers import status_view
+from onthedot.jobs.executions_views import execution_view, lateness_ms
+from onthedot.jobs.list_runs import Outlook
+from onthedot.jobs.shown import shown_status
+from onthedot.targets.types import HttpTarget
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, World, a_run, a_world
 from tests.unit.api.kit import URL, Api
 
@@ -107,19 +107,6 @@ def test_the_whole_job_is_shown_with_its_secrets_hidden(api: Api) -> None:
     assert shown["target"] == {**target, "headers": hidden}
     assert shown["retry"] == retry
     assert {name: shown[name] for name in sent} == sent
-
-
-@pytest.mark.parametrize("text", ["", "why:\n\tbecause ü", "🎉" * 1_000])
-def test_a_description_is_stored_and_shown_as_it_was_sent(api: Api, world: World, text: str) -> None:
-    job_id = api.job(description=text)
-    definition = only_run(world, job_id).definition
-    assert definition is not None
-    assert definition.description == text
-    assert api.get(f"/v1/jobs/{job_id}").body["description"] == text
-
-
-def test_a_job_without_a_description_shows_null(api: Api) -> None:
-    assert api.get(f"/v1/jobs/{api.job()}").body["description"] is None
 
 
 def test_a_large_payload_is_shown_like_a_small_one(api: Api, world: World) -> None:
@@ -219,11 +206,6 @@ def test_lateness_is_unknown_when_the_first_attempt_is_no_longer_kept() -> None:
     run = replace(a_run(VirtualClock()).build(), attempt=2, started_at=NOON + 9, attempts=(kept,))
     assert lateness_ms(run) is None
     assert shown_status(run, run.fire_at) == "RETRYING"
-
-
-def test_a_job_shows_the_retry_policy_it_has(api: Api) -> None:
-    job_id = api.submit(retry={"max_retries": 7}).body["job_id"]
-    assert api.get(f"/v1/jobs/{job_id}").body["retry"]["max_retries"] == 7
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs/{}", "/v1/jobs/{}/status", "/v1/jobs/{}/executions", "/v1/executions/{}"])

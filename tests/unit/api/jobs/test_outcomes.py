@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.domain.runs.run_counts import runs_so_far
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
+from onthedot.jobs.shown import runs_so_far
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Response
+from onthedot.api.http import Response
 from tests.builders import World, a_world
 from tests.unit.api.kit import URL, Api
 
@@ -48,14 +48,6 @@ def test_what_is_given_changes_and_the_rest_stays(api: Api) -> None:
     }
 
 
-def test_every_part_of_a_definition_can_be_changed(api: Api) -> None:
-    target = {"type": "http", "url": "https://example.com/new", "method": "PUT", "headers": {"Accept": "x"}}
-    texts = {"name": "n", "description": "d"}
-    fields: dict[str, Any] = {**texts, "tags": {"a": "b"}, "target": target, "payload": {"new": 1}}
-    after = changed(api, api.job(payload={"old": 1}, delay=3600), **fields)
-    assert {name: after[name] for name in fields} == fields
-
-
 def test_a_callback_url_replaces_the_target_with_its_headers(api: Api) -> None:
     target = {"type": "http", "url": URL, "headers": {"Authorization": "Bearer x"}}
     after = changed(api, api.job(target=target, delay=3600), callback_url="https://example.com/other")
@@ -68,14 +60,6 @@ def test_null_clears_what_may_be_absent(api: Api) -> None:
     assert [after[name] for name in ("name", "max_runs", "start_at", "end_at")] == [None] * 4
     # Its start had not come: without one, it begins an interval from now.
     assert after["next_fire_time"] == "2026-03-01T13:00:00.000Z"
-
-
-def test_a_description_changes_alone_stays_and_is_removed_by_null(api: Api) -> None:
-    job_id = api.job(description="old", name="n", delay=3600)
-    assert changed(api, job_id, description="new")["description"] == "new"
-    assert changed(api, job_id, name="m")["description"] == "new"
-    after = changed(api, job_id, description=None)
-    assert (after["description"], after["name"]) == (None, "m")
 
 
 def test_a_null_payload_is_a_payload(api: Api) -> None:

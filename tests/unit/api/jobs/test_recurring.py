@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Kind, Record
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, EverySchedule, Gap, Overlap, Schedule
+from onthedot.core.records import Kind, Record
+from onthedot.schedules.choices import DstPolicy, Gap, Misfire, MisfirePolicy, Overlap, OverlapPolicy
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Recurrence, Schedule
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.traces import span_id_of
-from onthedot.ports import Answer, Call
+from onthedot.core.ports import Answer, Call
+from onthedot.core.traces import span_id_of
 from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
+from onthedot.workflows.start import WorkflowStarter
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import SHELL, URL, Api, a_worker

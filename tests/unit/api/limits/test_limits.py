@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Response
-from onthedot.domain.gates.limits import IN_FORCE_MS, TenantLimits
+from onthedot.api.http import Response
+from onthedot.gates.limits import IN_FORCE_MS, TenantLimits
 from tests.builders import NOON, World, a_world
 from tests.unit.api.gates.kit import hold, park, status_and_slot
 from tests.unit.api.kit import Api, fields_of, message_of

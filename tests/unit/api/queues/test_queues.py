@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Priority
-from onthedot.ports import Engine, QueueCounts
-from onthedot.use_cases.workers.read_queues import read_queues
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.choices import Priority
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import QueueCounts
+from onthedot.workers.queues import read_queues
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Faults, FaultyQueues
 from tests.unit.api.kit import ACME, SHELL, Api

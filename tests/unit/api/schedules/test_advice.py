@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.schedules.previews import read_preview
-from onthedot.domain.errors import InvalidRequest
+from onthedot.core.errors import InvalidRequest
+from onthedot.schedules.api import read_preview
 from tests.unit.domain.schedules import test_cron_reading, test_eventbridge, test_spread
 from tests.unit.domain.schedules.oracle import ms, utc
 

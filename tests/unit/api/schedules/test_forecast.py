@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateChange
-from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
-from onthedot.ports import Page, SlotEntry
-from onthedot.use_cases.forecast.forecast import forecast
+from onthedot.core.ports import Page, SlotEntry
+from onthedot.core.slots import SlotKind, bucket_of, slot_name
+from onthedot.gates.names import GateId
+from onthedot.gates.state import GateChange
+from onthedot.statistics.forecast import forecast
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api, fields_of
 
-FORECAST = "onthedot.use_cases.forecast"
+FORECAST = "onthedot.statistics.forecast"
 
 
 @pytest.fixture
@@ -111,11 +111,11 @@ def test_a_slot_of_many_pages_is_read_to_its_end(api: Api) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("slots.MOST_ENTRIES", 10),
-        ("survey.MOST_IN_ALL", 5),
-        ("expected.MOST_RECURRING", 3),
-        ("expected.MOST_FIRES", 0),
-        ("forecast.patience.REQUEST_MS", 0),
+        ("MOST_ENTRIES", 10),
+        ("MOST_IN_ALL", 5),
+        ("MOST_RECURRING", 3),
+        ("MOST_FIRES", 0),
+        ("patience.REQUEST_MS", 0),
     ],
 )
 def test_what_is_more_than_can_be_counted_is_said(
@@ -143,8 +143,8 @@ def test_what_is_counted_does_not_depend_on_which_thread_is_first(
             together.wait()
         return read_slot(slot, cursor, limit)
 
-    monkeypatch.setattr(f"{FORECAST}.slots.READERS", slots)
-    monkeypatch.setattr(f"{FORECAST}.survey.MOST_IN_ALL", 5)
+    monkeypatch.setattr(f"{FORECAST}.READERS", slots)
+    monkeypatch.setattr(f"{FORECAST}.MOST_IN_ALL", 5)
     monkeypatch.setattr(world.engine.store, "read_slot", read_when_all_have_begun)
     assert api.get("/v1/forecast?minutes=10").body["truncated"] is True
 
@@ -195,8 +195,8 @@ def test_the_forecast_says_from_when_on_waiting_runs_are_missing(api: Api, monke
         api.job(delay=minute * 60)
     api.job(every=600)
     assert api.get("/v1/forecast?minutes=100").body["complete_until"] is None
-    monkeypatch.setattr(f"{FORECAST}.slots.READERS", 1)
-    monkeypatch.setattr(f"{FORECAST}.survey.MOST_IN_ALL", 10)
+    monkeypatch.setattr(f"{FORECAST}.READERS", 1)
+    monkeypatch.setattr(f"{FORECAST}.MOST_IN_ALL", 10)
     body = api.get("/v1/forecast?minutes=100").body
     assert body["truncated"] is True
     assert "2026-03-01T12:1" in body["complete_until"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Response
+from onthedot.api.http import Response
 from tests.builders import World, a_world
 from tests.unit.api.kit import URL, Api, fields_of, message_of
 

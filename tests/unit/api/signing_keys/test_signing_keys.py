@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.engines import caches
+from onthedot.access import signing_store
 from tests.builders import World, a_world
 from tests.unit.api.kit import Api, a_worker, fields_of
 
@@ -55,7 +55,7 @@ def test_a_rotated_key_signs_on_for_the_overlap(api: Api, world: World) -> None:
 def test_the_overlap_is_longer_than_workers_remember_keys(api: Api) -> None:
     assert fields_of(rotate(api, overlap_seconds=119)) == {"overlap_seconds"}
     assert rotate(api, overlap_seconds=120).status == 200
-    assert caches.SIGNING_MS < 120_000
+    assert signing_store.SIGNING_MS < 120_000
 
 
 def test_a_rotation_needs_no_body(api: Api) -> None:

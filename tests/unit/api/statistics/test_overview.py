@@ -4,20 +4,23 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import onthedot
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import TENANT
-from onthedot.domain.statistics.steps import MinuteCounters
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
-from onthedot.ports import Engine
-from onthedot.use_cases.overview import latest_failures, parts, sent_hold_ups
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import TENANT
+from onthedot.statistics import hold_ups
+from onthedot.statistics import overview as latest_failures
+from onthedot.statistics import overview as parts
+from onthedot.statistics.counters import MinuteCounters
+from onthedot.statistics.store import StatisticsStore
+from onthedot.workers.records import Load, Resources, WorkerRecord
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.gates.kit import park
@@ -217,7 +220,7 @@ def test_a_run_whose_worker_was_lost_says_so(world: World, api: Api) -> None:
 
 
 def test_the_reads_of_sent_runs_are_bounded(world: World, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sent_hold_ups, "LOOKED_AT", 2)
+    monkeypatch.setattr(hold_ups, "LOOKED_AT", 2)
     for _ in range(4):
         api.job()
     world.clock.advance(90)
@@ -288,7 +291,7 @@ def test_a_part_that_takes_too_long_does_not_hold_up_the_others(world: World, mo
 
     monkeypatch.setattr(parts, "wait", until_one_is_left)
     try:
-        found = overview(replace(world.engine, known_parts={}, statistics=Slow()))
+        found = overview(replace(world.engine, known_parts={}, statistics=cast(StatisticsStore, Slow())))
     finally:
         release.set()
     assert "hour" in found["unknown"]
@@ -307,7 +310,7 @@ class CountedStatistics:
 
 def test_a_process_reads_a_part_again_only_after_some_seconds_and_for_each_tenant(world: World) -> None:
     counted = CountedStatistics(world.engine)
-    engine = replace(world.engine, statistics=counted)
+    engine = replace(world.engine, statistics=cast(StatisticsStore, counted))
     for _ in range(5):
         overview(engine)
     assert counted.reads == 1

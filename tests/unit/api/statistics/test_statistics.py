@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import Priority, Record
-from onthedot.domain.statistics.counters import BOUNDS_MS
-from onthedot.ports import Moved
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.lifecycle import Failure
+from onthedot.core.ports import Moved
+from onthedot.core.records import Record
+from onthedot.statistics.counters import BOUNDS_MS
 from tests.builders import NOON, World, a_run, a_world, the_start_of
 from tests.unit.api.kit import Api
 
@@ -128,5 +129,6 @@ def test_counters_older_than_35_days_are_removed(world: World) -> None:
     world.clock.advance(36 * 86_400)
     run_once(world)
     with world.database.reading() as connection:
-        minutes = [row["minute"] for row in connection.execute("SELECT minute FROM statistics")]
+        rows = connection.execute("SELECT sort FROM items WHERE partition = 'statistics#acme'")
+        minutes = [int(row["sort"]) for row in rows]
     assert minutes == [world.clock.now() // 60_000]

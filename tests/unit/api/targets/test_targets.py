@@ -6,16 +6,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.targets.allow_list import AllowedCall, AllowList
-from onthedot.domain.targets.types import (
-    INTERNAL,
-    TYPES,
-    AwsTarget,
-    GrpcTarget,
-    LambdaTarget,
-    PythonTarget,
-    ShellTarget,
-)
+from onthedot.targets.rules import AllowedCall, AllowList
+from onthedot.targets.types import INTERNAL, TYPES, AwsTarget, GrpcTarget, LambdaTarget, PythonTarget, ShellTarget
 from tests.builders import DEPLOYMENT, World, a_world
 from tests.unit.api.kit import SHELL, URL, Api, fields_of, message_of
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.use_cases.access.tokens import authenticate
+from onthedot.access.tokens import authenticate
 from tests.builders import World, a_world
 from tests.unit.api.kit import Api, fields_of, message_of
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.workers.records import MOST_ASSIGNED
+from onthedot.workers.records import MOST_ASSIGNED
 from tests.builders import World, a_world
 from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker, fields_of
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.routes import ROUTES
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
+from onthedot.api.routes import ROUTES
+from onthedot.workers.records import Load, Resources, WorkerRecord
 from tests.builders import NOON, World, a_world
 from tests.unit.api.kit import SHELL, Api, a_worker, fields_of, message_of
 

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from onthedot.cli.main import main
-from onthedot.use_cases.transfer.change_stage import begin_import, finish_export, freeze
+from onthedot.transfer.change_stage import begin_import, finish_export, freeze
 from tests.unit.api.kit import Api
-from tests.unit.cli.commands.conftest import Command
+from tests.unit.cli.conftest import Command
 from tests.unit.worker.world import TOKEN, ApiServer
 
 SCHEDULE = ("schedule", "--in", "1h", "--http", "https://a.test/", "--name", "later")

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from onthedot.cli.main import main
 from tests.unit.api.kit import Api
-from tests.unit.cli.commands.conftest import Command, Script
+from tests.unit.cli.conftest import Command, Script
 from tests.unit.client.scripted import REFUSED, a_reply
 from tests.unit.worker.world import TOKEN, ApiServer
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from onthedot.cli.common.moments import this_moment
+from onthedot.cli.jobs.job_options import read_job
 from onthedot.cli.jobs.schedule import schedule
-from onthedot.cli.jobs.schedule_options import read_job
 from tests.unit.api.kit import Api
-from tests.unit.cli.commands.conftest import Command, Script
+from tests.unit.cli.conftest import Command, Script
 from tests.unit.client.scripted import LOST, REFUSED, a_refusal, a_reply
 
 URL = "https://api.example.com/remind"
@@ -129,11 +129,11 @@ def test_the_payload_of_a_file_and_of_stdin(api: Api, onthedot: Command, tmp_pat
         (["--python", "a", "--header", "A: b"], "--header works only with --http"),
         (["--http", URL, "--header", "A"], "--header: 'A' has no ':'"),
         (["--http", URL, "--tag", "A"], "--tag: 'A' has no '='"),
-        (["--http", URL, "--in", "soon"], "'soon' is no duration"),
-        (["--http", URL, "--at", "soon"], "--at: 'soon' is no time"),
+        (["--http", URL, "--in", "soon"], "'soon' is not a duration"),
+        (["--http", URL, "--at", "soon"], "--at: 'soon' is not a time"),
         (["--http", URL, "--at", "tomorrow 9:00", "--tz", "Mars/X"], "--at: there is no time zone 'Mars/X'"),
         (["--http", URL, "--every", "1.5s"], "--every: '1.5s' is not whole seconds"),
-        (["--http", URL, "--timeout", "0.5s"], "not whole seconds"),
+        (["--http", URL, "--timeout", "0.5s"], "--timeout"),
         (["--http", URL, "--payload", "text"], "--payload: is no JSON"),
         (["--http", URL, "--payload", "@none.json"], "--payload: "),
         (["--http", URL, "--payload", "[" * 100_000], "--payload: is nested too deeply"),
@@ -198,7 +198,7 @@ def test_exit_codes_by_class(outcome: Any, code: int, script: Script, onthedot: 
 def test_without_an_api_the_usage_says_what_to_do(onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     result = onthedot("schedule", "--http", URL, "--url", "nonsense")
     assert result.exit_code == 2
-    assert "is no URL of an API" in result.stderr
+    assert "is not the URL of an API" in result.stderr
 
 
 def test_a_machine_without_the_data_of_a_zone_shows_its_own_time(script: Script, onthedot: Command) -> None:

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.unit.api.kit import Api
-from tests.unit.cli.commands.conftest import Command, Script
-from tests.unit.cli.screens.documents import an_overview
+from tests.unit.cli.conftest import Command, Script
+from tests.unit.cli.overview_document import an_overview
 from tests.unit.client.scripted import REFUSED, a_reply
 
 
@@ -16,7 +16,7 @@ def test_a_pipe_gets_one_fact_on_a_line(command: str, script: Script, onthedot: 
     result = onthedot(command)
     rows = [line.split("\t") for line in result.stdout.splitlines()]
     assert rows[0] == ["summary", "12,322 runs in the last hour, 23 failed."]
-    assert ["last hour", "late by p50 4 ms, p99 88 ms, most 1.2 s"] in rows
+    assert ["last hour", "late by p50 4 ms, p99 88 ms, max 1.2 s"] in rows
     assert ["queues", "default high", "3 waiting, the oldest for 9 min, 2 in flight, 1 delayed"] in rows
     assert "\x1b" not in result.output
     assert result.exit_code == 0

@@ -3,9 +3,9 @@
 import pytest
 
 from onthedot.cli.common.cron_words import cron_in_words
-from onthedot.cli.jobs.preview_options import Options, read_options
-from onthedot.domain.instants import moment_of
-from onthedot.domain.schedules.preview import preview
+from onthedot.cli.jobs.preview import Options, read_options
+from onthedot.core.instants import moment_of
+from onthedot.schedules.preview import preview
 
 MONDAY = 1_794_787_200_000  # 2026-11-16T00:00:00Z
 

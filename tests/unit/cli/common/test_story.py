@@ -1,14 +1,17 @@
-"""A story tells each thing once, with the times of the local clock."""
+"""A story tells each thing once, with the times of the local clock, and how far a run is."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
 from onthedot.cli.common.moments import day_and_clock
-from onthedot.cli.jobs.story import in_local_times, moments_of
+from onthedot.cli.jobs.get import in_local_times, moments_of, progress_in_words
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+IN_12_MINUTES = (NOW + timedelta(minutes=12)).isoformat()
+AGO = (NOW - timedelta(seconds=90)).isoformat()
 
 
 def moments(*messages: str) -> list[dict[str, str]]:
@@ -50,6 +53,27 @@ def test_a_reason_is_told_once_and_one_attempt_is_not_counted() -> None:
     ],
 )
 def test_times_in_a_sentence(message: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onthedot.cli.jobs.story.day_and_clock", partial(day_and_clock, zone=UTC))
+    monkeypatch.setattr("onthedot.cli.jobs.get.day_and_clock", partial(day_and_clock, zone=UTC))
     assert in_local_times(message, NOW) == shown
     assert in_local_times(message, None) == message, "a pipe gets exact times"
+
+
+@pytest.mark.parametrize(
+    ("execution", "words"),
+    [
+        ({"running_ms": None}, ""),
+        ({"running_ms": 180_000}, "running for 3 min"),
+        (
+            {
+                "running_ms": 180_000,
+                "deadline": IN_12_MINUTES,
+                "progress": {"fraction": 0.42, "text": "rows 420 of 1,000"},
+            },
+            "42 %, rows 420 of 1,000, running for 3 min, deadline in 12 min",
+        ),
+        ({"running_ms": 5, "progress": {"fraction": None, "text": "\x1b[31m"}}, r"\x1b[31m, running for 5 ms"),
+        ({"running_ms": 1_500, "deadline": AGO}, "running for 1.5 s, deadline passed 90 s ago"),
+    ],
+)
+def test_progress(execution: dict[str, Any], words: str) -> None:
+    assert progress_in_words(execution, NOW) == words

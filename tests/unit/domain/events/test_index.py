@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.events.index import index_keys, lookup_keys
+from onthedot.events.patterns import index_keys, lookup_keys
 
 
 def keys_of(source: Any, detail_type: Any) -> set[str]:

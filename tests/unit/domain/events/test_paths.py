@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.errors import Problem
-from onthedot.domain.events.paths import MOST_PICKS, check_template, pick
+from onthedot.core.errors import Problem
+from onthedot.events.payloads import MOST_PICKS, check_template, pick
 from tests.unit.domain.events.strategies import details
 
 EVENT: dict[str, Any] = {

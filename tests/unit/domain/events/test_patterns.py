@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.events.patterns import check, matches
+from onthedot.events.patterns import check, matches
 
 EVENT: dict[str, Any] = {
     "version": "0",

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from moto.events.models import EventPattern
 
-from onthedot.domain.events.patterns import check, matches
+from onthedot.events.patterns import check, matches
 from tests.unit.domain.events.strategies import filters, names, numbers, texts
 
 # Without booleans, which are numbers to moto, and without lists of objects and empty ones: see the differences below.

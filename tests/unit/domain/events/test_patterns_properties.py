@@ -6,8 +6,7 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.events.index import MOST_KEYS, index_keys, lookup_keys
-from onthedot.domain.events.patterns import check, matches
+from onthedot.events.patterns import MOST_KEYS, check, index_keys, lookup_keys, matches
 from tests.unit.domain.events.strategies import details, envelopes, names, patterns, texts, values, wanted
 
 

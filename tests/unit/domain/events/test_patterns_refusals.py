@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.events.patterns import LARGEST, MOST_BRANCHES, check
+from onthedot.events.patterns import LARGEST, MOST_BRANCHES, check
 
 
 def refused(pattern: Any) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits, Limits, TenantLimits, problems
+from onthedot.gates.limits import GateLimits, Limits, TenantLimits, problems
 
 ANY = GateLimits(in_flight=5, per_second=2.0, burst=3)
 

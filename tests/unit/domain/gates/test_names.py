@@ -2,17 +2,9 @@
 
 import pytest
 
-from onthedot.domain.gates.names import (
-    GateId,
-    gate_of_slot,
-    keys_slot,
-    look_slot,
-    queue_gate,
-    tenant_gate,
-    waiting_slot,
-)
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.runs.slots import slot_shard
+from onthedot.core.choices import Priority
+from onthedot.core.slots import slot_shard
+from onthedot.gates.names import GateId, gate_of_slot, keys_slot, look_slot, queue_gate, tenant_gate, waiting_slot
 
 AWKWARD = [
     GateId("acme", "stripe"),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.gates import rate
-from onthedot.domain.gates.limits import IN_FORCE_MS, GateLimits
-from onthedot.domain.gates.state import GateChange, GateState
+from onthedot.gates import rate
+from onthedot.gates.limits import IN_FORCE_MS, GateLimits
+from onthedot.gates.state import GateChange, GateState
 
 NOW = 1_700_000_000_000
 

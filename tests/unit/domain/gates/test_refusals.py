@@ -2,10 +2,9 @@
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId, queue_gate, tenant_gate, turn_gate
-from onthedot.domain.gates.refusals import why_refused
-from onthedot.domain.gates.state import GateState, Holder
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId, queue_gate, tenant_gate, turn_gate
+from onthedot.gates.state import GateState, Holder, why_refused
 
 STRIPE = GateId("acme", "stripe")
 A, B, OLD = Holder("a", "g", 20, "job_a"), Holder("b", "g", 10, "job_b"), Holder("c", "g", 5, "")

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.gates.repair import STARTED_AFTER_MS, Repair, decide
-from onthedot.domain.gates.state import Holder
-from onthedot.domain.runs.lifecycle import CLOCK_MARGIN_MS, LEASE_MS
-from onthedot.domain.runs.records import Record, Status
+from onthedot.core.clock import VirtualClock
+from onthedot.core.lifecycle import CLOCK_MARGIN_MS, LEASE_MS
+from onthedot.core.records import Record, Status
+from onthedot.gates.state import STARTED_AFTER_MS, Holder, Repair, decide
 from tests.builders import a_run
 
 NOW = 1_700_000_000_000

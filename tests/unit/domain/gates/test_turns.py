@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from onthedot.domain.gates.turns import turns
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.gates.names import turns
 
 
 def test_each_round_has_six_three_and_one() -> None:

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.ids import extra_run_id, stamped_run_id
-from onthedot.domain.reports.audit import (
+from onthedot.core.ids import extra_run_id, stamped_run_id
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.stamping import STAMPS_PER_PASS, expected_times
+from onthedot.jobs.audit import (
     MOST_TIMES,
     PATIENCE_MS,
     SETTLING_MS,
@@ -20,10 +22,8 @@ from onthedot.domain.reports.audit import (
     no_range_reaches,
     window,
 )
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.stamping import STAMPS_PER_PASS, expected_times
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, EverySchedule, Gap, Schedule
+from onthedot.schedules.choices import DstPolicy, Gap
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Recurrence, Schedule
 from tests.builders import NOON, VirtualClock, a_run
 
 MINUTE = 60_000

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.reports.causes import MOST_CHARACTERS, UNKNOWN, cause_of
-from onthedot.domain.runs.records import Attempt, Record, Status
+from onthedot.core.records import Attempt, Record, Status
+from onthedot.jobs.causes import MOST_CHARACTERS, UNKNOWN, cause_of
 from tests.builders import NOON, VirtualClock, a_run
 
 

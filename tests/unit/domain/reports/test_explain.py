@@ -6,16 +6,15 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.reports.explain import QueueState, Reason, explain
-from onthedot.domain.runs.change_log import ChangeAction, ChangeNote, noted
-from onthedot.domain.runs.coming_fire import coming_fire
-from onthedot.domain.runs.moves import Expect, Move, applied
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.schedules.schedule import EverySchedule, Schedule
-from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
-from onthedot.ports import Answer
-from onthedot.use_cases.jobs.explain_job import explain_job
+from onthedot.core.moves import Expect, Move, applied
+from onthedot.core.ports import Answer
+from onthedot.core.records import Kind, Record, Status
+from onthedot.jobs.change_log import ChangeAction, ChangeNote, noted
+from onthedot.jobs.explain import QueueState, Reason, explain
+from onthedot.jobs.explain_job import explain_job
+from onthedot.jobs.shown import coming_fire
+from onthedot.schedules.schedule import EverySchedule, Recurrence, Schedule
+from onthedot.workers.pools import DEFAULT_POOLS, Pools
 from tests.builders import NOON, VirtualClock, World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker

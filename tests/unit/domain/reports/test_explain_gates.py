@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId, name_of, queue_gate, tenant_gate, waiting_slot
-from onthedot.domain.gates.state import GateState, Holder
-from onthedot.domain.gates.turns import share
-from onthedot.domain.reports.explain_gates import MOST_COUNTED, GateFacts, HeldPlace, waits_at, will_wait_at
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Kind, Priority, Record, Status
-from onthedot.ports import Deadline, Page, ReadRecords, SlotEntry
-from onthedot.use_cases.gates import explain_gates
-from onthedot.use_cases.gates.flag_gate import flag_gate
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, Page, ReadRecords, SlotEntry
+from onthedot.core.records import Kind, Record, Status
+from onthedot.gates import explain
+from onthedot.gates.explained import MOST_COUNTED, GateFacts, HeldPlace, waits_at, will_wait_at
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId, name_of, queue_gate, share, tenant_gate, waiting_slot
+from onthedot.gates.state import GateState, Holder
 from tests.builders import NOON, World, a_run, a_world
 from tests.unit.api.gates.kit import hold
 from tests.unit.api.kit import Api
@@ -279,7 +279,7 @@ def test_the_holders_of_a_gate_are_named_and_only_those_that_hold_longest_are_re
         hold(world, "stripe", f"t{number + 1}", f"job_{number}")
         world.clock.advance(1)
     run = a_waiting_run(world)
-    monkeypatch.setattr(explain_gates, "FREED_LATELY_MS", 1)
+    monkeypatch.setattr(explain, "FREED_LATELY_MS", 1)
     read: list[str] = []
     get_many = world.store.get_many
 

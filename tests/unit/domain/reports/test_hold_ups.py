@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId, tenant_gate
-from onthedot.domain.gates.state import GateState
-from onthedot.domain.reports.explain import Reason
-from onthedot.domain.reports.explain_gates import GateFacts, waits_at
-from onthedot.domain.reports.hold_ups import at_gate, at_workers, in_queue
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.gates.explained import GateFacts, waits_at
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId, tenant_gate
+from onthedot.gates.state import GateState
+from onthedot.jobs.explain import Reason
+from onthedot.statistics.hold_ups import at_gate, at_workers, in_queue
 from tests.builders import VirtualClock, a_run
 
 NOW = 1_767_225_600_000

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.gates.names import GateId, waiting_slot
-from onthedot.domain.reports.lifecycle_events import ENDS, STEPS, LifecycleEvent, event_of
-from onthedot.domain.runs.moves import TRANSITIONS
-from onthedot.domain.runs.records import TERMINAL, Definition, Kind, Priority, Record, Status
-from onthedot.domain.targets.types import HttpTarget
+from onthedot.core.choices import Priority
+from onthedot.core.moves import TRANSITIONS
+from onthedot.core.records import TERMINAL, Definition, Kind, Record, Status
+from onthedot.events.lifecycle import ENDS, STEPS, LifecycleEvent, event_of
+from onthedot.gates.names import GateId, waiting_slot
+from onthedot.targets.types import HttpTarget
 from tests.builders import NOON
 
 DOCS = (Path(__file__).parents[4] / "docs" / "events.md").read_text()

@@ -4,16 +4,17 @@ from collections import Counter
 
 import pytest
 
-from onthedot.domain.gates.names import GateId, queue_gate, waiting_slot
-from onthedot.domain.reports.metrics import counts_of, counts_of_new, is_start, outcome_of, skip_metric
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.given_up import given_up_range
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.stamping import skipped_range
-from onthedot.domain.runs.still_scheduled import _STOPPED, GONE_WHY
-from onthedot.domain.workflows import end
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.find_pool import _STOPPED, GONE_WHY
+from onthedot.core.given_up import given_up_range
+from onthedot.core.lifecycle import Failure
+from onthedot.core.metrics import counts_of, counts_of_new, is_start, outcome_of, skip_metric
+from onthedot.core.moves import Expect, Move, applied
+from onthedot.core.records import Record, Status
+from onthedot.core.stamping import skipped_range
+from onthedot.gates.names import GateId, queue_gate, waiting_slot
+from onthedot.workflows import graph
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run, the_start_of
 
 FAILURE = Failure("HTTP 500", "http_500")
@@ -21,7 +22,7 @@ FAILURE = Failure("HTTP 500", "http_500")
 
 def running(**fields: object) -> Record:
     run = a_run(VirtualClock()).dispatched().build()
-    return lifecycle.applied(run, the_start_of(run, NOON)) if not fields else _with(run, **fields)
+    return applied(run, the_start_of(run, NOON)) if not fields else _with(run, **fields)
 
 
 def _with(run: Record, **fields: object) -> Record:
@@ -81,7 +82,7 @@ def test_a_run_that_no_worker_could_get_is_dead() -> None:
     [
         (GONE_WHY, "skipped_unscheduled"),
         *((why, "skipped_unscheduled") for why in _STOPPED.values()),
-        *((why, "skipped_parent") for why in end.WHY.values()),
+        *((why, "skipped_parent") for why in graph.WHY.values()),
         ("overlap: run x has not ended (policy skip)", "skipped_overlap"),
         ("misfire: missed by more than 60 s (policy skip)", "skipped_missed"),
         ("dst: clocks jumped over this time (policy skip)", "skipped_dst"),
@@ -132,5 +133,5 @@ def test_given_up_times_are_unscheduled() -> None:
 
 def test_a_job_that_its_failed_workflow_could_not_make_is_a_dead_letter() -> None:
     job = a_run(VirtualClock()).build()
-    assert counts_of_new(end.never_made(job, Status.FAILED, "x", NOON, DEPLOYMENT)) == {"dead": 1}
-    assert counts_of_new(end.never_made(job, Status.CANCELLED, "x", NOON, DEPLOYMENT)) == {}
+    assert counts_of_new(graph.never_made(job, Status.FAILED, "x", NOON, DEPLOYMENT)) == {"dead": 1}
+    assert counts_of_new(graph.never_made(job, Status.CANCELLED, "x", NOON, DEPLOYMENT)) == {}

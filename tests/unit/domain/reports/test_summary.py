@@ -2,8 +2,8 @@
 
 import pytest
 
-from onthedot.domain.reports.summary import LargestCause, State, summarize
-from onthedot.domain.statistics.counters import BOUNDS_MS, Counters
+from onthedot.statistics.counters import BOUNDS_MS, Counters
+from onthedot.statistics.summary import LargestCause, State, summarize
 
 
 def late(count: int, lateness: int) -> Counters:

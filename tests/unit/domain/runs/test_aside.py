@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Status
-from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, shard_of, slot_name
+from onthedot.core import lifecycle
+from onthedot.core.records import Status
+from onthedot.core.slots import BUCKET_MS, Deployment, SlotKind, bucket_of, shard_of, slot_name
 from tests.builders import NOON, VirtualClock, a_run
 
 FEW = Deployment(shards=2, lookahead=3, history_days=7)

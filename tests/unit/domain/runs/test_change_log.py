@@ -5,20 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.api.jobs.fields import PatchFields
-from onthedot.domain.runs.change_log import (
-    FIELD_LETTERS,
-    MOST_CHANGES,
-    ChangeAction,
-    ChangeNote,
-    changes_of,
-    created_by,
-    noted,
-    read_notes,
-)
-from onthedot.domain.runs.lifecycle import applied
-from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.records import Record, Status
+from onthedot.core.moves import Expect, Move, applied
+from onthedot.core.records import Record, Status
+from onthedot.jobs.change_log import MOST_CHANGES, ChangeAction, ChangeNote, changes_of, created_by, noted, read_notes
+from onthedot.jobs.spec import LETTERS
 from tests.builders import NOON, VirtualClock, a_run
 
 
@@ -34,9 +24,8 @@ def job() -> Record:
 
 
 def test_each_field_that_a_client_can_change_has_a_letter_of_its_own() -> None:
-    assert set(FIELD_LETTERS) == set(PatchFields.model_fields)
-    assert len(set(FIELD_LETTERS.values())) == len(FIELD_LETTERS)
-    assert set(FIELD_LETTERS.values()) <= set(string.ascii_letters)
+    assert len(set(LETTERS.values())) == len(LETTERS)
+    assert set(LETTERS.values()) <= set(string.ascii_letters)
 
 
 def test_changes_are_read_as_they_were_noted_the_newest_first(job: Record) -> None:

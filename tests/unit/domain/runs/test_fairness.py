@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.gates.limits import Limits, TenantLimits
-from onthedot.domain.runs.fairness import fair_order
+from onthedot.gates.fairness import fair_order
+from onthedot.gates.limits import Limits, TenantLimits
 
 
 @dataclass(frozen=True)

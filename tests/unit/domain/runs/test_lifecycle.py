@@ -1,19 +1,21 @@
 """The moves of a run's life."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.gates.names import GateId, gate_of_slot, queue_gate, waiting_slot
-from onthedot.domain.gates.rate import LONGEST_AHEAD_MS
-from onthedot.domain.runs import changes, lifecycle
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import SCHEDULED, TERMINAL, Priority, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, aside_slot, bucket_of, fire_slot, slot_shard
-from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.lifecycle import Failure
+from onthedot.core.moves import Move, applied
+from onthedot.core.records import SCHEDULED, TERMINAL, Record, Status
+from onthedot.core.slots import BUCKET_MS, Deployment, aside_slot, bucket_of, fire_slot, slot_shard
+from onthedot.gates.names import GateId, gate_of_slot, queue_gate, waiting_slot
+from onthedot.gates.rate import LONGEST_AHEAD_MS
+from onthedot.jobs import changes
+from onthedot.jobs.changes import JobChange
+from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run, the_claim_of, the_start_of
 
 LATER = NOON + 5_000
 
@@ -21,7 +23,7 @@ LATER = NOON + 5_000
 def running(**fields: object) -> Record:
     run = a_run(VirtualClock()).due_in(0).dispatched().build()
     start = lifecycle.start(run.run_id, run.generation, now=NOON, worker="w", attempt_token="t")
-    return replace(lifecycle.applied(run, start), **fields)  # type: ignore[arg-type]
+    return replace(applied(run, start), **fields)  # type: ignore[arg-type]
 
 
 def bucket_in(slot: str | None) -> int:
@@ -45,6 +47,65 @@ def test_what_ends_a_run_takes_it_out_of_the_due_index_and_lets_it_expire(move: 
     assert move.changes["slot"] is None
     assert move.changes["expires_at"] >= LATER // 1000 + 14 * 86_400
     assert move.changes["lease_until"] is None
+
+
+@pytest.mark.parametrize(
+    ("run", "move"),
+    [
+        (a_run(VirtualClock()).pending().build(), lambda run: the_claim_of(run, VirtualClock())),
+        (a_run(VirtualClock()).dispatched().build(), lambda run: the_start_of(run, NOON)),
+        (
+            a_run(VirtualClock()).dispatched().build(),
+            lambda run: lifecycle.skip("r", run.generation, NOON, "w", DEPLOYMENT),
+        ),
+    ],
+    ids=["claim", "start", "skip"],
+)
+def test_a_run_that_was_scheduled_again_since_it_was_read_refuses(run: Record, move: Callable[[Record], Move]) -> None:
+    assert move(run).expect.is_met_by(run)
+    assert not move(run).expect.is_met_by(replace(run, generation="another"))
+
+
+@pytest.mark.parametrize("moved", [{"resends": 1}, {"slot": "watch#0#1"}, {"generation": "another"}], ids=str)
+def test_a_run_that_another_sweep_has_moved_refuses_this_one(moved: dict[str, object]) -> None:
+    run = a_run(VirtualClock()).dispatched().build()
+    for move in (
+        lifecycle.resend(run, LATER, claim_token="t", deployment=DEPLOYMENT),
+        lifecycle.look_later(run, LATER, DEPLOYMENT),
+        lifecycle.undeliverable(run, LATER, DEPLOYMENT),
+    ):
+        assert move.expect.is_met_by(run)
+        assert not move.expect.is_met_by(replace(run, **moved))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("moved", [{"version": 7}, {"generation": "another"}, {"fire_at": LATER}], ids=str)
+def test_a_job_that_was_changed_claimed_or_advanced_meanwhile_refuses_a_change(moved: dict[str, object]) -> None:
+    job = a_run(VirtualClock()).due_in(600).pending().build()
+    for move in (
+        changes.pause(job, NOON),
+        changes.cancel(job, NOON, DEPLOYMENT),
+        changes.change(job, JobChange(at=LATER + 10**9), NOON, DEPLOYMENT),
+        changes.assign(job, "pull", NOON, DEPLOYMENT),
+    ):
+        assert move is not None
+        assert move.expect.is_met_by(job)
+        assert not move.expect.is_met_by(replace(job, **moved))  # type: ignore[arg-type]
+
+
+def test_a_job_is_not_cancelled_without_a_child_that_was_added_meanwhile() -> None:
+    """Nobody would notify it."""
+    job = a_run(VirtualClock()).due_in(600).pending().build()
+    cancel = changes.cancel(job, NOON, DEPLOYMENT)
+    assert cancel is not None
+    assert not cancel.expect.is_met_by(replace(job, children=frozenset({"child"}), dependents=1))
+
+
+def test_a_retry_asks_its_gates_as_a_newcomer() -> None:
+    """At a gate that limits the rate only, an attempt holds nothing, and is still the run that was woken."""
+    run = running(woken="stripe", start_by=LATER)
+    retry = lifecycle.retry(run, LATER, at=LATER, failure=Failure("e"), generation="g", deployment=DEPLOYMENT)
+    tried_again = applied(run, retry)
+    assert (tried_again.woken, tried_again.start_by) == (None, None)
 
 
 def test_a_run_with_children_is_looked_after_until_they_know() -> None:
@@ -99,7 +160,7 @@ def put_on_list(run_id: str, generation: str) -> Move:
 def waiting() -> Record:
     """A run on the waiting list of a gate."""
     sent = a_run(VirtualClock()).dispatched().build()
-    return lifecycle.applied(sent, put_on_list(sent.run_id, sent.generation))
+    return applied(sent, put_on_list(sent.run_id, sent.generation))
 
 
 def woken(at: int | None = None) -> Move:
@@ -189,7 +250,7 @@ def test_a_waiting_run_that_is_stopped_is_on_no_list(move: Move | None) -> None:
 
 def test_a_run_is_taken_off_a_list_once_only() -> None:
     run = waiting()
-    off = lifecycle.applied(run, woken())
+    off = applied(run, woken())
     assert not woken().expect.is_met_by(off)
     assert not lifecycle.release(run, LATER, fresh_generation="n", deployment=DEPLOYMENT).expect.is_met_by(off)
     assert not lifecycle.leave_list(run.run_id, run.generation, LIST, "fire#1#1").expect.is_met_by(off)
@@ -235,7 +296,7 @@ def test_a_parked_attempt_is_looked_at_soon_after_its_lease() -> None:
 def test_only_the_last_attempts_are_kept_so_that_the_record_stays_small() -> None:
     run = running()
     for _ in range(30):
-        run = lifecycle.applied(
+        run = applied(
             run, lifecycle.retry(run, NOON, at=NOON, failure=Failure("e"), generation="g", deployment=DEPLOYMENT)
         )
         run = replace(run, status=Status.RUNNING)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from onthedot.domain.runs.moves import TRANSITIONS, Expect, IllegalMove, Move, applied
-from onthedot.domain.runs.records import FIELDS, Status
+from onthedot.core.moves import TRANSITIONS, Expect, IllegalMove, Move, applied
+from onthedot.core.records import FIELDS, Status
 from tests.builders import VirtualClock, a_run
 
 PENDING = Expect(frozenset({Status.PENDING}))

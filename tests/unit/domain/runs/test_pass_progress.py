@@ -6,15 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.runs.pass_progress import (
-    ShardProgress,
-    completed,
-    deep_end,
-    deep_range,
-    first_bucket,
-    first_progress,
-)
-from onthedot.domain.runs.slots import DEEP_BUCKETS, DEEP_REREAD, REREAD
+from onthedot.core.pass_progress import ShardProgress, completed, deep_end, deep_range, first_bucket, first_progress
+from onthedot.core.slots import DEEP_BUCKETS, DEEP_REREAD, REREAD
 
 BUCKETS = st.integers(0, 10**8)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.runs.progress import MAX_TEXT, LatestProgress, ProgressReport, report_from, report_in, report_of
+from onthedot.core.progress import MAX_TEXT, LatestProgress, ProgressReport, report_from, report_in, report_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.runs.records import RetryPolicy
-from onthedot.domain.runs.retry import GiveUp, RetryAt, after_failure, backoff_ms
+from onthedot.core.choices import RetryPolicy
+from onthedot.core.retry import GiveUp, RetryAt, after_failure, backoff_ms
 from tests.builders import NOON
 
 policies = st.builds(

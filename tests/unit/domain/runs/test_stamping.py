@@ -6,22 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs import lifecycle, stamping
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, horizon
-from onthedot.domain.runs.stamping import expected_times, plan_stamps
-from onthedot.domain.schedules.misfires import CATCH_UP_PER_PASS
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, Recurrence
-from onthedot.domain.schedules.schedule import (
-    CronSchedule,
-    DstPolicy,
-    EverySchedule,
-    Gap,
-    Schedule,
-    fires_between,
-    next_fire,
-)
+from onthedot.core import stamping
+from onthedot.core.moves import applied
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.slots import BUCKET_MS, Deployment, horizon
+from onthedot.core.stamping import expected_times, plan_stamps
+from onthedot.schedules.choices import DstPolicy, Gap, Misfire, MisfirePolicy
+from onthedot.schedules.misfires import CATCH_UP_PER_PASS
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Recurrence, Schedule, fires_between, next_fire
 from tests.builders import NOON, VirtualClock, a_run
 
 DEPLOYMENT = Deployment(shards=1, lookahead=3, history_days=30)
@@ -62,7 +54,7 @@ class Passes:
             return False
         self.ran += [run.nominal_at for run in planned.runs]
         self.skipped += [(r.nominal_at, r.skipped_until or 0, r.skipped_count or 0) for r in planned.skipped]
-        moved = lifecycle.applied(self.job, planned.advance)
+        moved = applied(self.job, planned.advance)
         assert moved.status is Status.COMPLETED or moved.fire_at > self.job.fire_at
         self.job = moved
         return True

@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.runs import lifecycle, stamping
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import horizon
-from onthedot.domain.runs.stamping import Stamping, expected_times, plan_stamps
-from onthedot.domain.schedules import counting, misfires, schedule
-from onthedot.domain.schedules.misfires import Recorded, settle_missed
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, EverySchedule, Schedule, fires_between, next_fire
+from onthedot.core import stamping
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.moves import applied
+from onthedot.core.records import Record, Status
+from onthedot.core.slots import horizon
+from onthedot.core.stamping import Stamping, expected_times, plan_stamps, repair, skipped_range
+from onthedot.schedules import counting, misfires, schedule
+from onthedot.schedules.choices import Misfire, MisfirePolicy
+from onthedot.schedules.misfires import Recorded, settle_missed
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Recurrence, Schedule, fires_between, next_fire
 from tests.builders import NOON
 from tests.unit.domain.runs.test_stamping import DAY, DEPLOYMENT, a_job, rules
 from tests.unit.domain.runs.test_stamping import misfires as policies
@@ -34,7 +35,7 @@ def carried_out(plan: Stamping, stored: dict[str, Record]) -> None:
         stored.setdefault(record.run_id, record)
     for end in plan.ends:
         assert stored[end.run_id].status in end.expect.status
-        stored[end.run_id] = lifecycle.applied(stored[end.run_id], end)
+        stored[end.run_id] = applied(stored[end.run_id], end)
 
 
 @settings(max_examples=200, deadline=None)
@@ -57,7 +58,7 @@ def test_passes_that_die_before_the_advance_settle_every_time_once(
             break
         plan = planned(job, now, list(stored.values()))
         carried_out(plan, stored)
-        job = lifecycle.applied(job, plan.advance)
+        job = applied(job, plan.advance)
     assert job.recurrence is not None
     first = next_fire(job.recurrence.schedule, NOON)
     expected = expected_times(job.recurrence.schedule, (first or 0) - 1, horizon(now, DEPLOYMENT.lookahead), 10**6)
@@ -94,8 +95,19 @@ def test_runs_that_stay_beside_the_plan_count_for_max_runs() -> None:
     done = replace(planned(job, NOON, []).runs[0], status=Status.SUCCEEDED)
     plan = planned(job, NOON + 3_600_000, [done])
     assert len(plan.runs) == 2
-    moved = lifecycle.applied(job, plan.advance)
+    moved = applied(job, plan.advance)
     assert (moved.stamped, moved.status) == (3, Status.COMPLETED)
+
+
+@pytest.mark.parametrize("attempt", [0, 1])
+def test_a_run_that_another_plan_skips_is_ended_unless_it_has_started(attempt: int) -> None:
+    job = a_job(CronSchedule("* * * * *"), Misfire(MisfirePolicy.RUN_ALL, 60))
+    now = NOON + 600_000
+    plan = planned(job, now, [])
+    run = replace(plan.runs[0], attempt=attempt, status=Status.DISPATCHED)
+    others = skipped_range(job, [run.nominal_at, run.nominal_at], "misfire", now, DEPLOYMENT)
+    ended = [move.run_id for move in repair(job, plan, [run, others], now, DEPLOYMENT).moves]
+    assert ended == ([] if attempt else [run.run_id])
 
 
 @pytest.mark.parametrize("policy", MisfirePolicy)

@@ -5,14 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs import changes, lifecycle
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.dependencies import OnParentFailure, schedule, waiting
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.moves import IllegalMove, Move
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.stamping import new_run
-from onthedot.domain.runs.start_window import counted_from_now, has_expired, is_over, last_start, why_expired
+from onthedot.core import lifecycle
+from onthedot.core.choices import OnParentFailure
+from onthedot.core.lifecycle import Failure
+from onthedot.core.moves import IllegalMove, Move, applied
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.stamping import new_run
+from onthedot.core.start_window import counted_from_now, has_expired, is_over, last_start, why_expired
+from onthedot.jobs import changes
+from onthedot.jobs.changes import JobChange
+from onthedot.workflows.dependencies import schedule, waiting
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
 
 MINUTE = 60_000
@@ -25,7 +27,7 @@ def limited(status: Status = Status.DISPATCHED, **fields: object) -> Record:
 
 
 def after(run: Record, move: Move) -> Record:
-    return lifecycle.applied(run, move)
+    return applied(run, move)
 
 
 def test_the_run_still_starts_at_the_last_instant() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.lifecycle import LEASE_MS, MAX_RESENDS
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.sweep import LONG_WAIT_MS, PATIENCE_MS, Act, Leave, Nothing, decide, waits_long
+from onthedot.core.lifecycle import LEASE_MS, MAX_RESENDS
+from onthedot.core.records import Record, Status
+from onthedot.core.sweep_slots import LONG_WAIT_MS, PATIENCE_MS, Act, Leave, Nothing, decide, is_backlogged, waits_long
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
 
 
@@ -48,6 +48,17 @@ def test_a_run_that_was_not_started_is_sent_again(pool: str) -> None:
 def test_only_a_run_that_is_pushed_to_its_workers_is_undeliverable(pool: str, then: str) -> None:
     assert decided(waiting(pool, MAX_RESENDS)) == then
     assert decided(waiting(pool, 100)) == then
+
+
+@pytest.mark.parametrize(
+    ("visible", "oldest_age_ms", "may_hold"),
+    [(0, None, False), (5, None, True), (5, 120_000, True), (5, 119_999, False)],
+    ids=["empty", "age unknown", "as old as the run is late", "only younger messages"],
+)
+def test_a_queue_may_hold_a_message_unless_all_of_its_messages_are_younger(
+    visible: int, oldest_age_ms: int | None, *, may_hold: bool
+) -> None:
+    assert is_backlogged(120_000, visible, oldest_age_ms) is may_hold
 
 
 @pytest.mark.parametrize("resends", [0, MAX_RESENDS])

@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
-from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, EverySchedule, Gap, Overlap, Schedule
+from onthedot.schedules.choices import DstPolicy, Gap, Overlap
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Schedule
 from tests.unit.domain.schedules.oracle import MONTHS, WEEKDAYS, utc
 
 CHANGES = [

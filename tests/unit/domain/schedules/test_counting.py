@@ -4,18 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.schedules import counting
-from onthedot.domain.schedules.counting import count_fires, last_fire
-from onthedot.domain.schedules.schedule import (
-    CronSchedule,
-    DstPolicy,
-    EverySchedule,
-    Gap,
-    Overlap,
-    Schedule,
-    fires_between,
-    next_fire,
-)
+from onthedot.schedules import counting
+from onthedot.schedules.choices import DstPolicy, Gap, Overlap
+from onthedot.schedules.counting import count_fires, last_fire
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Schedule, fires_between, next_fire
 from tests.builders import NOON
 from tests.unit.domain.schedules.strategies import instants, schedules
 

@@ -35,8 +35,9 @@ from cronsim import CronSim, CronSimError
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.schedules.cron import parse_cron
-from onthedot.domain.schedules.schedule import BadCron, CronSchedule, Schedule, fires_between, next_fire
+from onthedot.schedules.cron import parse_cron
+from onthedot.schedules.errors import BadCron
+from onthedot.schedules.schedule import CronSchedule, Schedule, fires_between, next_fire
 from tests.unit.domain.schedules import oracle
 from tests.unit.domain.schedules.strategies import changes, classic, hours, lists, minutes, months, spans, starts
 

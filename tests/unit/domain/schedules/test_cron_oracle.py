@@ -7,19 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.schedules import zones
-from onthedot.domain.schedules.schedule import (
-    BadCron,
-    CronSchedule,
-    DstPolicy,
-    Gap,
-    Overlap,
-    Schedule,
-    contains,
-    fires_between,
-    next_fire,
-)
-from onthedot.domain.schedules.zones import known_timezones, zone
+from onthedot.schedules import zones
+from onthedot.schedules.choices import DstPolicy, Gap, Overlap
+from onthedot.schedules.errors import BadCron
+from onthedot.schedules.schedule import CronSchedule, Schedule, contains, fires_between, next_fire
+from onthedot.schedules.zones import known_timezones, zone
 from tests.unit.domain.schedules import oracle
 from tests.unit.domain.schedules.strategies import (
     CHANGES,

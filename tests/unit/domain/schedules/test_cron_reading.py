@@ -2,9 +2,10 @@
 
 import pytest
 
-from onthedot.domain.errors import InvalidRequest
-from onthedot.domain.schedules.cron import parse_cron
-from onthedot.domain.schedules.schedule import BadCron, CronSchedule, Schedule, fires_between
+from onthedot.core.errors import InvalidRequest
+from onthedot.schedules.cron import parse_cron
+from onthedot.schedules.errors import BadCron
+from onthedot.schedules.schedule import CronSchedule, Schedule, fires_between
 from tests.unit.domain.schedules.oracle import ms, utc
 
 MEANINGS = [

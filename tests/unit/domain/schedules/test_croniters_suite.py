@@ -11,9 +11,9 @@ import croniter as package  # type: ignore[import-untyped]
 import pytest
 from croniter import croniter
 
-from onthedot.domain.schedules.cron import parse_cron
-from onthedot.domain.schedules.errors import BadCron
-from onthedot.domain.schedules.schedule import CronSchedule, Schedule, fires_between
+from onthedot.schedules.cron import parse_cron
+from onthedot.schedules.errors import BadCron
+from onthedot.schedules.schedule import CronSchedule, Schedule, fires_between
 from tests.unit.domain.schedules.oracle import ms
 
 FIRES = 12

@@ -11,20 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.schedules.counting import count_fires, last_fire
-from onthedot.domain.schedules.cron import CronOfYears, parse_cron
-from onthedot.domain.schedules.eventbridge import rate_seconds
-from onthedot.domain.schedules.schedule import (
-    BadCron,
-    CronSchedule,
-    Schedule,
-    contains,
-    fires_between,
-    from_json,
-    next_fire,
-    to_json,
-)
-from onthedot.domain.schedules.time_window import no_fire_problem
+from onthedot.schedules.counting import count_fires, last_fire
+from onthedot.schedules.cron import parse_cron, rate_seconds
+from onthedot.schedules.cron_fields import CronOfYears
+from onthedot.schedules.errors import BadCron
+from onthedot.schedules.schedule import CronSchedule, Schedule, contains, fires_between, next_fire, no_fire_problem
+from onthedot.schedules.schedule import schedule_from_json as from_json
+from onthedot.schedules.schedule import schedule_to_json as to_json
 from tests.unit.domain.schedules.oracle import ms, utc
 
 DAY = 86_400_000

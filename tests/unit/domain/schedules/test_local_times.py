@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.schedules.cron_zoned import DEFAULT_DST, DstPolicy, Gap, Overlap
-from onthedot.domain.schedules.errors import BadSchedule
-from onthedot.domain.schedules.local_times import LocalTime, instant_of
-from onthedot.domain.schedules.zones import zone
+from onthedot.schedules.choices import DstPolicy, Gap, Overlap
+from onthedot.schedules.cron_zoned import DEFAULT_DST
+from onthedot.schedules.errors import BadSchedule
+from onthedot.schedules.local_times import LocalTime, instant_of
+from onthedot.schedules.zones import zone
 from tests.unit.domain.schedules.oracle import ms, utc
 from tests.unit.domain.schedules.strategies import CHANGES, ZONES
 

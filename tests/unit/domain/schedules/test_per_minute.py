@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.schedules.per_minute import MINUTE_MS, fires_per_minute, minute_pattern
-from onthedot.domain.schedules.schedule import CronSchedule, EverySchedule, Schedule, fires_between
+from onthedot.schedules.counting import MINUTE_MS, fires_per_minute, minute_pattern
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Schedule, fires_between
 from tests.builders import NOON
 
 RULES = st.one_of(

@@ -9,21 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.schedules.schedule import (
+from onthedot.schedules.choices import DstPolicy, Gap
+from onthedot.schedules.schedule import (
     CronSchedule,
-    DstPolicy,
     EverySchedule,
-    Gap,
     Schedule,
     contains,
     every,
     fires_between,
-    from_json,
     jittered,
     next_fire,
     skipped_between,
-    to_json,
 )
+from onthedot.schedules.schedule import schedule_from_json as from_json
+from onthedot.schedules.schedule import schedule_to_json as to_json
 from tests.builders import NOON
 from tests.unit.domain.schedules.oracle import ms, utc
 from tests.unit.domain.schedules.strategies import instants, intervals, schedules

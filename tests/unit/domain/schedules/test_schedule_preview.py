@@ -2,16 +2,9 @@
 
 from hypothesis import given, settings
 
-from onthedot.domain.schedules.preview import FireTime, preview
-from onthedot.domain.schedules.schedule import (
-    CronSchedule,
-    DstPolicy,
-    EverySchedule,
-    Gap,
-    Overlap,
-    Schedule,
-    fires_between,
-)
+from onthedot.schedules.choices import DstPolicy, Gap, Overlap
+from onthedot.schedules.preview import FireTime, preview
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Schedule, fires_between
 from tests.unit.domain.schedules.oracle import ms, utc
 from tests.unit.domain.schedules.strategies import instants, schedules
 

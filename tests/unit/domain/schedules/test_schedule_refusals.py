@@ -4,14 +4,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.schedules.schedule import (
-    BadSchedule,
-    BadTimezone,
-    CronSchedule,
-    EverySchedule,
-    Schedule,
-    next_fire,
-)
+from onthedot.schedules.errors import BadSchedule, BadTimezone
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Schedule, next_fire
 from tests.builders import NOON
 from tests.unit.domain.schedules.oracle import ms, utc
 

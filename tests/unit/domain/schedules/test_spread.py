@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.domain.schedules.cron import parse_cron
-from onthedot.domain.schedules.schedule import BadCron
-from onthedot.domain.schedules.spread import has_h, plain_expression
+from onthedot.schedules.cron import parse_cron
+from onthedot.schedules.errors import BadCron
+from onthedot.schedules.spread import has_h, plain_expression
 
 JOBS = [f"job_{number:06}" for number in range(3_000)]
 
@@ -134,7 +134,7 @@ def test_several_items_of_a_field_may_be_an_h() -> None:
 
 def test_croniter_is_loaded_only_for_an_h() -> None:
     program = (
-        "import sys; from onthedot.domain.schedules.spread import plain_expression as plain;"
+        "import sys; from onthedot.schedules.spread import plain_expression as plain;"
         "plain('*/5 * * * *', ''); assert 'croniter' not in sys.modules;"
         "plain('H * * * *', ''); assert 'croniter' in sys.modules"
     )

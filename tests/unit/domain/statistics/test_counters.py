@@ -5,9 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.statistics.counters import BOUNDS_MS, BUCKETS, Counters, added, bucket_of, from_stored
-from onthedot.domain.statistics.ends import EndedRun, summed
+from onthedot.core.choices import Priority
+from onthedot.statistics.counters import BOUNDS_MS, BUCKETS, Counters, EndedRun, added, bucket_of, from_stored, summed
 
 
 def counted(*latenesses: int) -> Counters:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.moves import TRANSITIONS
-from onthedot.domain.runs.records import Kind, Priority, Record, Status
-from onthedot.domain.statistics.counters import BOUNDS_MS
-from onthedot.domain.statistics.ends import ENDED, EndedRun, end_of, numbers_of, summed
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.moves import TRANSITIONS, applied
+from onthedot.core.records import Kind, Record, Status
+from onthedot.statistics.counters import BOUNDS_MS, ENDED, EndedRun, end_of, numbers_of, summed
 from tests.builders import DEPLOYMENT, VirtualClock, a_run, the_start_of
 
 CLOCK = VirtualClock()
@@ -18,7 +18,7 @@ MINUTE = NOW // 60_000
 
 def running(**fields: object) -> Record:
     run = a_run(CLOCK).dispatched().build()
-    return replace(lifecycle.applied(run, the_start_of(run, NOW + 250)), **fields)  # type: ignore[arg-type]
+    return replace(applied(run, the_start_of(run, NOW + 250)), **fields)  # type: ignore[arg-type]
 
 
 def ended(old: Record, status: Status, **fields: object) -> Record:
@@ -53,9 +53,9 @@ def test_a_run_that_is_redriven_is_counted_at_each_end_with_its_own_retries() ->
     first = end_of(old, failed, NOW)
     assert first is not None
     assert (first.outcome, first.retries) == ("failed", 2)
-    again = lifecycle.applied(failed, lifecycle.redrive(failed, NOW, NOW, generation="g", deployment=DEPLOYMENT))
+    again = applied(failed, lifecycle.redrive(failed, NOW, NOW, generation="g", deployment=DEPLOYMENT))
     assert end_of(failed, again, NOW) is None
-    started = lifecycle.applied(again, the_start_of(again, NOW))
+    started = applied(again, the_start_of(again, NOW))
     second = end_of(started, ended(started, Status.SUCCEEDED), NOW)
     assert second is not None
     assert (second.outcome, second.retries) == ("succeeded", 0)

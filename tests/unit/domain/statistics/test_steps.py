@@ -2,10 +2,9 @@
 
 import pytest
 
-from onthedot.domain.errors import InvalidRequest
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.statistics.counters import Counters
-from onthedot.domain.statistics.steps import MinuteCounters, in_steps, step_range
+from onthedot.core.choices import Priority
+from onthedot.core.errors import InvalidRequest
+from onthedot.statistics.counters import Counters, MinuteCounters, in_steps, step_range
 
 DAY = 86_400_000
 NOW = 20_000 * DAY + 12 * 3_600_000 + 34_567

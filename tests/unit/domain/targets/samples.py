@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from onthedot.domain.targets.types import GrpcTarget, HttpTarget
+from onthedot.targets.types import GrpcTarget, HttpTarget
 
 _LONG_NAME = ".".join(["a" * 63] * 3 + ["a" * 61])
 """The longest name that DNS has: 253 characters."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onthedot.domain.targets.allow_list import AllowedCall, AllowList, from_json, to_json
+from onthedot.targets.rules import AllowedCall, AllowList, from_json, to_json
 
 ARN = "arn:aws:lambda:eu-central-1:123456789012:function:reports"
 ALLOWED = AllowList(

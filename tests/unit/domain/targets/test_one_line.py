@@ -2,8 +2,8 @@
 
 import pytest
 
-from onthedot.domain.targets.one_line import MOST_CHARACTERS, one_line
-from onthedot.domain.targets.types import (
+from onthedot.targets.types import (
+    MOST_CHARACTERS,
     AwsTarget,
     CanaryTarget,
     GrpcTarget,
@@ -13,6 +13,7 @@ from onthedot.domain.targets.types import (
     ShellTarget,
     Target,
     WorkflowTarget,
+    one_line,
 )
 
 

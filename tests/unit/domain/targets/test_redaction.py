@@ -2,7 +2,7 @@
 
 import pytest
 
-from onthedot.domain.targets.redaction import redacted
+from onthedot.targets.redaction import redacted
 
 SECRET = "s3cr3t-Value.42"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from onthedot.domain.targets import grpc_rules, http_rules
-from onthedot.domain.targets.bad_target import BadTarget
-from onthedot.domain.targets.types import GrpcTarget, HttpTarget
+from onthedot.targets import rules
+from onthedot.targets import rules as http_rules
+from onthedot.targets.types import BadTarget, GrpcTarget, HttpTarget
 from tests.unit.domain.targets.samples import BAD, GOOD
 
 
@@ -12,7 +12,7 @@ def check(target: HttpTarget | GrpcTarget) -> None:
     if isinstance(target, HttpTarget):
         http_rules.check_target(target)
     else:
-        grpc_rules.destination_of(target)
+        rules.grpc_destination_of(target)
 
 
 @pytest.mark.parametrize("target", GOOD, ids=ascii)
@@ -56,8 +56,8 @@ def test_a_url_that_a_redirect_leads_to_may_be_longer_than_one_that_is_stored() 
 
 
 def test_a_grpc_target_is_taken_apart() -> None:
-    destination = grpc_rules.destination_of(GrpcTarget("[0:0::1]:0443", "/p.S/M", tls=False))
-    assert destination == grpc_rules.GrpcDestination("::1", 443, "p.S", "M", tls=False)
+    destination = rules.grpc_destination_of(GrpcTarget("[0:0::1]:0443", "/p.S/M", tls=False))
+    assert destination == rules.GrpcDestination("::1", 443, "p.S", "M", tls=False)
     assert destination.authority == "[::1]:443"
 
 

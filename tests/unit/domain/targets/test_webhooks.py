@@ -1,6 +1,6 @@
 """Standard-Webhooks signatures: the reference vector, and rotation without a gap."""
 
-from onthedot.domain.targets.webhooks import SigningKey, fresh_key, rotated, signature_headers
+from onthedot.targets.webhooks import SigningKey, fresh_key, rotated, signature_headers
 
 # The reference vector of the Standard Webhooks specification.
 VECTOR = SigningKey("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", 0)

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.reports.lifecycle_events import event_of
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import fire_slot, shard_of, watch_slot
-from onthedot.domain.transfer.imported import as_imported, is_history, is_running, moves
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.slots import Deployment, fire_slot, shard_of, watch_slot
+from onthedot.events.lifecycle import event_of
+from onthedot.transfer.entries import as_imported, is_history, is_running, moves
 from tests.builders import NOON, VirtualClock, a_run
 
 MANY = Deployment(shards=64, lookahead=3, history_days=7)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from onthedot.domain.errors import StageConflict
-from onthedot.domain.transfer import stage_state
-from onthedot.domain.transfer.stage_state import StageMode, StageState
+from onthedot.core.errors import StageConflict
+from onthedot.transfer import stage_state
+from onthedot.transfer.stage_state import StageMode, StageState
 
 Change = Callable[[StageState], StageState]
 OPEN = StageState()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onthedot.domain.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
+from onthedot.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 
 
 @pytest.mark.parametrize("lacking", [{"longest_seconds": 30}, {"memory_mb": 20}, {"cpu": 0.05}])

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.errors import Problem
-from onthedot.domain.targets.types import HttpTarget, PythonTarget, ShellTarget
-from onthedot.domain.workers.pools import (
+from onthedot.core.choices import Requirements
+from onthedot.core.errors import Problem
+from onthedot.targets.types import HttpTarget, PythonTarget, ShellTarget
+from onthedot.workers.pools import (
     DEFAULT_POOLS,
     Needs,
     Pool,
     PoolKind,
     Pools,
-    Requirements,
     missing,
     needs_of,
     pools_from_text,

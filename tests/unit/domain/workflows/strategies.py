@@ -5,7 +5,7 @@ from itertools import permutations
 
 from hypothesis import strategies as st
 
-from onthedot.domain.workflows.graph import Graph, Node
+from onthedot.workflows.graph import Graph, Node
 
 Edge = tuple[int, int]
 DIAMOND = Graph((Node("join", ("left", "right")), Node("right", ("top",)), Node("left", ("top",)), Node("top")))

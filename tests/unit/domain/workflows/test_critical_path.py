@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.workflows.graph import MAX_JOBS, Graph, Node, critical_path
+from onthedot.core.choices import MAX_JOBS
+from onthedot.workflows.graph import Graph, Node, critical_path
 from tests.unit.domain.workflows.strategies import DIAMOND, a_chain, dags
 
 

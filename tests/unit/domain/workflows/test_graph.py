@@ -6,8 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onthedot.domain.errors import Problem
-from onthedot.domain.workflows.graph import MAX_HINTS, MAX_JOBS, Graph, Node, check, order
+from onthedot.core.choices import MAX_JOBS
+from onthedot.core.errors import Problem
+from onthedot.workflows.graph import MAX_HINTS, Graph, Node, check, order
 from tests.unit.domain.workflows.strategies import DIAMOND, a_chain, dags, digraphs
 
 ARROWS = "these wait for each other: {}; remove one of the arrows"

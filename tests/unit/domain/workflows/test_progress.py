@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.runs.records import TERMINAL, Status
-from onthedot.domain.workflows.progress import WorkflowProgress, progress
+from onthedot.core.records import TERMINAL, Status
+from onthedot.workflows.graph import WorkflowProgress, progress
 
 states = st.sampled_from([*(str(status) for status in Status), "WAITING", "RETRYING"])
 

@@ -1,6 +1,6 @@
 """Moves that are applied together: the end of a run that cannot be counted undoes no other."""
 
-from onthedot.domain.runs import lifecycle
+from onthedot.core import lifecycle
 from onthedot.engines.sqlite.store import SqliteRunStore
 from tests.builders import a_run, a_world, the_start_of
 from tests.unit.api.statistics.test_statistics import moved

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
+from onthedot.core.errors import Unavailable
 from tests.unit.engines.sqlite.kit import INSERT, Desk, a_desk
 
 
@@ -73,9 +73,9 @@ def test_a_commit_that_fails_fails_all_of_its_operations_and_stores_none(desk: D
         with pytest.raises(Unavailable, match="disk I/O error"):
             future.result(10)
     assert desk.stored() == []
-    assert arrived == []
     assert desk.writer.run(desk.put("later")) == "later"
     assert desk.stored() == ["later"]
+    assert arrived == [], "not even with the next commit"
 
 
 def test_a_statement_by_which_sqlite_undoes_everything_fails_the_whole_group(desk: Desk) -> None:
@@ -98,8 +98,8 @@ def test_a_statement_by_which_sqlite_undoes_everything_fails_the_whole_group(des
         with pytest.raises(Unavailable):
             future.result(10)
     assert desk.stored() == ["taken"]
-    assert arrived == []
     assert desk.writer.run(desk.put("later")) == "later"
+    assert arrived == []
 
 
 def test_a_caught_loss_of_the_transaction_lets_no_later_part_through(desk: Desk) -> None:

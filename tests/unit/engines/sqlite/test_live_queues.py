@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.core.clock import VirtualClock
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, Received
+from onthedot.core.schema import DEFAULT_POOL
 from onthedot.engines.sqlite import live_queues
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.live_queues import LiveQueues
-from onthedot.ports import Deadline, Received
-from onthedot.schema import DEFAULT_POOL
 from tests.contract.kits.kit import a_message
 from tests.unit.engines.sqlite.kit import a_desk
 

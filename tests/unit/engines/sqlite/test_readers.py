@@ -60,7 +60,7 @@ def test_all_statements_of_a_block_see_one_snapshot(database: Database) -> None:
 
 
 def test_a_reader_writes_nothing(database: Database) -> None:
-    from onthedot.domain.errors import Unavailable
+    from onthedot.core.errors import Unavailable
 
     with pytest.raises(Unavailable, match="readonly"), database.reading() as connection:
         connection.execute(INSERT, ("a",))

@@ -2,30 +2,55 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.targets.allow_list import AllowList
-from onthedot.engines.sqlite import tables
+from onthedot.access.tokens import authenticate
+from onthedot.core.clock import VirtualClock
+from onthedot.engines.sqlite import older_files, tables
 from onthedot.engines.sqlite.database import Database
-from onthedot.engines.sqlite.tables import FORMAT, STEPS
+from onthedot.engines.sqlite.older_files import STEPS
+from onthedot.engines.sqlite.tables import FORMAT
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId
 from onthedot.serve.recovery import recover
-from onthedot.use_cases.access.tokens import authenticate
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import embedded, owned_database, server_deployment
-from tests.recorded.record import HERE
+from tests.builders import World
+from tests.recorded.record import DEPLOYMENT, HERE
 
 RECORDED = HERE / "format-1.sqlite.json"
 """Rows of each kind, written by the version before files had a format."""
+TABLES = HERE / "registries-2.sqlite.json"
+"""A file of format 2, with a table for each kind of item."""
+KEPT = ("runs", "blobs", "messages")
+
+
+def recording(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
 
 
 @pytest.fixture
 def recorded() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(RECORDED.read_text())
-    return found
+    return recording(RECORDED)
+
+
+@pytest.fixture
+def format_2(tmp_path: Path) -> Path:
+    path = tmp_path / "format-2.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("\n".join(recording(TABLES)["sql"]))
+    return path
+
+
+def content_of(path: Path) -> dict[str, list[dict[str, Any]]]:
+    return {table: rows(path, table) for table in table_names(path)}
 
 
 @pytest.fixture
@@ -61,15 +86,15 @@ def test_each_format_has_the_step_to_the_next_one() -> None:
 
 
 def test_a_file_of_the_version_before_keeps_all_rows(old: Path) -> None:
-    kept = [table for table in table_names(old) if table not in ("tokens", "api_tokens")]
-    before = {table: rows(old, table) for table in kept}
+    before = {table: rows(old, table) for table in KEPT}
     assert len(before["runs"]) > 20
     assert format_of(old) == 0
 
     with owned_database(old):
         pass
 
-    assert {table: rows(old, table) for table in kept} == before
+    assert {table: rows(old, table) for table in KEPT} == before
+    assert set(table_names(old)) == {*KEPT, "items"}
     assert format_of(old) == FORMAT
 
 
@@ -79,7 +104,9 @@ def test_old_tokens_get_ids_and_stay_valid(old: Path, recorded: dict[str, Any]) 
     with owned_database(old) as database:
         parts = embedded(database, clock, server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024))
         assert authenticate(parts.engine.tokens, f"Bearer {recorded['token']}") is not None
-        assert all(row["id"].startswith("tok_") for row in rows(old, "api_tokens"))
+        tokens = parts.engine.tokens.page(100).items
+        assert tokens
+        assert all(token.id.startswith("tok_") for token in tokens)
         parts.writer.close()
     assert "tokens" not in table_names(old)
 
@@ -110,10 +137,72 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(old: Path, monkeypatch: pyt
         connection.execute("DELETE FROM runs")
         raise KeyboardInterrupt
 
-    before = {table: rows(old, table) for table in table_names(old)}
+    before = content_of(old)
     monkeypatch.setattr(tables, "STEPS", (fail,))
     with pytest.raises(KeyboardInterrupt):
         Database(old)
 
-    assert {table: rows(old, table) for table in table_names(old)} == before
+    assert content_of(old) == before
     assert format_of(old) == 0
+
+
+DIES = """
+import os, sys
+from onthedot.engines.sqlite import older_files
+from onthedot.engines.sqlite.database import Database
+older_files._minutes = lambda rows: os._exit(9)
+Database(sys.argv[1])
+"""
+
+
+def test_a_process_that_dies_while_it_moves_items_leaves_the_file_as_it_was(format_2: Path) -> None:
+    before = content_of(format_2)
+    assert len(before) > 10
+    for _ in range(2):
+        assert subprocess.run([sys.executable, "-c", DIES, format_2], check=False).returncode == 9
+        assert content_of(format_2) == before
+        assert format_of(format_2) == 2
+
+
+def test_an_error_while_items_are_moved_leaves_the_file_as_it_was_and_the_next_try_moves_them(
+    format_2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = content_of(format_2)
+    with monkeypatch.context() as failing:
+        failing.setattr(older_files, "_minutes", lambda _: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            Database(format_2)
+    assert (content_of(format_2), format_of(format_2)) == (before, 2)
+    with Database(format_2):
+        pass
+    assert format_of(format_2) == FORMAT
+    assert set(table_names(format_2)) == {*KEPT, "items"}
+    assert {table: rows(format_2, table) for table in KEPT} == {table: before[table] for table in KEPT}
+
+
+def test_damaged_rows_of_an_earlier_version_stop_no_start(format_2: Path) -> None:
+    recorded_at = recording(TABLES)["at"]
+    with closing(sqlite3.connect(format_2)) as connection:
+        connection.executescript(
+            """
+            UPDATE gate_states SET holders = '[', priorities = '{' WHERE gate LIKE '%stripe' AND page = 1;
+            UPDATE limits SET content = '{' WHERE name = 'acme';
+            UPDATE gates SET limits = '' WHERE name = 'rate';
+            UPDATE workers SET about = '{', load = '[' WHERE worker_id = 'w1';
+            UPDATE signing SET keys = '{';
+            UPDATE shard_progress SET done = '[' WHERE shard = 1;
+            INSERT INTO assigned VALUES ('nobody', 'job_x');
+            INSERT INTO events SELECT tenant, 'sha256:1488de1e', time, expires_at FROM events LIMIT 1;
+            """
+        )
+        connection.commit()
+    with Database(format_2) as database:
+        world = World.on(database, VirtualClock(recorded_at), DEPLOYMENT)
+        assert world.limits.find("acme") == TenantLimits(paused=True)
+        assert [name for name, _ in world.gates.names("acme", 9).items] == ["rate", "stripe"]
+        assert world.gates.find("acme", "rate") == GateLimits(paused=True)
+        stripe = GateId("acme", "stripe")
+        assert [len(page) for page in world.gates.pages(stripe)] == [2, 0]
+        assert [worker.worker_id for worker in world.registry.workers()] == ["w ü"]
+        assert list(world.progress.last_ticks([0, 1])) == [0]
+        assert world.tokens.find("hash-1") is not None

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
+from onthedot.targets.aws.callers import answer_in_time
 from onthedot.targets.aws.clients import Clients, make_client
-from onthedot.targets.aws.uninterruptible import answer_in_time
 from tests.unit.targets.http.peer import a_call
 
 

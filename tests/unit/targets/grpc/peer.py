@@ -13,15 +13,13 @@ from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.timestamp_pb2 import DESCRIPTOR as TIMESTAMP
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
-from onthedot.domain.runs.records import Definition
-from onthedot.domain.targets.types import GrpcTarget
-from onthedot.ports import Answer, Call
-from onthedot.stopping import Stop
+from onthedot.core.ports import Answer, Call
+from onthedot.core.stopping import Stop
 from onthedot.targets.addresses import Lookup
 from onthedot.targets.grpc.caller import GrpcCaller
+from onthedot.targets.types import GrpcTarget
+from tests.unit.targets.calls import a_call_of
 
-NOW = 1_767_225_600_123
-"""2026-01-01T00:00:00.123Z."""
 V1, V1ALPHA = "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"
 
 Serve = Callable[[Any, grpc.ServicerContext], Any]
@@ -148,16 +146,7 @@ def a_call(
     timeout_ms: int = 30_000,
     stop: Stop | None = None,
 ) -> Call:
-    return Call(
-        run_id="run-7",
-        job_id="job-3",
-        attempt=2,
-        nominal_at=NOW,
-        definition=Definition(target=GrpcTarget(address=address, method=method, tls=tls)),
-        payload=payload,
-        timeout_ms=timeout_ms,
-        stop=stop or Stop(),
-    )
+    return a_call_of(GrpcTarget(address=address, method=method, tls=tls), payload, timeout_ms, stop)
 
 
 def a_caller(allow_private: bool = True, resolve: Lookup = socket.getaddrinfo) -> GrpcCaller:

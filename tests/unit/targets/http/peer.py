@@ -7,15 +7,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from onthedot.domain.runs.records import Definition
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Call
-from onthedot.stopping import Stop
+from onthedot.core.ports import Call
+from onthedot.core.stopping import Stop
 from onthedot.targets.addresses import Lookup
 from onthedot.targets.http.caller import HttpCaller
-
-NOW = 1_767_225_600_123
-"""2026-01-01T00:00:00.123Z."""
+from onthedot.targets.types import HttpTarget
+from tests.unit.targets.calls import NOW, a_call_of
 
 
 class StoppedClock:
@@ -148,17 +145,7 @@ def a_call(
     stop: Stop | None = None,
     **target: Any,
 ) -> Call:
-    return Call(
-        run_id="run-7",
-        job_id="job-3",
-        attempt=2,
-        nominal_at=NOW,
-        definition=Definition(target=HttpTarget(url=url, **target)),
-        payload=payload,
-        timeout_ms=timeout_ms,
-        signature=signature or {},
-        stop=stop or Stop(),
-    )
+    return a_call_of(HttpTarget(url=url, **target), payload, timeout_ms, stop, signature)
 
 
 def a_caller(allow_private: bool = True, resolve: Lookup = socket.getaddrinfo) -> HttpCaller:

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onthedot import __version__
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
 from onthedot.targets.answers import MAX_RETRY_AFTER_MS
-from onthedot.targets.http.reply import retry_after_ms
-from tests.unit.targets.http.peer import NOW, Peer, a_call, a_caller, a_peer, reply, sending
+from onthedot.targets.http.messages import retry_after_ms
+from tests.unit.targets.calls import NOW
+from tests.unit.targets.http.peer import Peer, a_call, a_caller, a_peer, reply, sending
 
 OURS = {
     "idempotency-key": "run-7",
@@ -37,29 +38,24 @@ def received(path: str = "/hook", payload: bytes = b'{"n": 1}', **target: Any) -
     return peer
 
 
-def test_a_2xx_answer_is_a_success_and_its_body_the_result() -> None:
-    assert answered(reply(201, b"caf\xc3\xa9")) == Answer(ok=True, result="café")
+EARLY = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\nHTTP/1.1 102 P\r\n\r\n"
 
 
-def test_a_success_without_a_body_has_no_result() -> None:
-    assert answered(b"HTTP/1.1 204 No Content\r\n\r\n") == Answer(ok=True)
-
-
-def test_a_chunked_body_is_put_together() -> None:
-    assert answered(reply(200, b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", {"Transfer-Encoding": "chunked"})).result == "abcde"
-
-
-def test_a_body_that_ends_with_the_connection_is_a_result() -> None:
-    assert answered(b"HTTP/1.0 200 OK\r\n\r\nold but good").result == "old but good"
-
-
-def test_bytes_that_are_not_utf8_are_replaced() -> None:
-    assert answered(reply(200, b"a\xffb")).result == "a\ufffdb"
-
-
-def test_interim_answers_are_not_taken_for_the_final_one() -> None:
-    early = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\nHTTP/1.1 102 P\r\n\r\n"
-    assert answered(early + reply(200, b"done")) == Answer(ok=True, result="done")
+@pytest.mark.parametrize(
+    ("content", "result"),
+    [
+        pytest.param(reply(201, b"caf\xc3\xa9"), "café", id="text"),
+        pytest.param(b"HTTP/1.1 204 No Content\r\n\r\n", None, id="nothing"),
+        pytest.param(
+            reply(200, b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", {"Transfer-Encoding": "chunked"}), "abcde", id="chunks"
+        ),
+        pytest.param(b"HTTP/1.0 200 OK\r\n\r\nold but good", "old but good", id="to the end of the connection"),
+        pytest.param(reply(200, b"a\xffb"), "a\ufffdb", id="not UTF-8"),
+        pytest.param(EARLY + reply(200, b"done"), "done", id="after interim answers"),
+    ],
+)
+def test_a_2xx_answer_is_a_success_and_its_body_the_result(content: bytes, result: str | None) -> None:
+    assert answered(content) == Answer(ok=True, result=result)
 
 
 def test_the_target_receives_every_header_of_the_contract() -> None:
@@ -78,19 +74,12 @@ def test_the_target_receives_the_trace_unless_the_job_has_its_own_header() -> No
     assert "traceparent" not in received().headers
 
 
-def test_the_payload_is_the_json_body() -> None:
-    peer = received(payload=b'{"a": [1, 2]}')
-    assert (peer.heads[0].split("\r\n")[0], peer.bodies) == ("POST /hook HTTP/1.1", [b'{"a": [1, 2]}'])
-    assert (peer.headers["content-type"], peer.headers["content-length"]) == ("application/json", "13")
-
-
-def test_a_large_payload_arrives_whole() -> None:
-    payload = bytes(range(256)) * 4096
-    assert received(payload=payload).bodies == [payload]
-
-
-def test_an_empty_payload_is_announced_as_such() -> None:
-    assert received(payload=b"").headers["content-length"] == "0"
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("payload", [b'{"a": [1, 2]}', bytes(range(256)) * 4096, b""], ids=["JSON", "large", "empty"])
+def test_the_payload_is_the_body(method: str, payload: bytes) -> None:
+    peer = received(method=method, payload=payload)
+    assert (peer.heads[0].split("\r\n")[0], peer.bodies) == (f"{method} /hook HTTP/1.1", [payload])
+    assert (peer.headers["content-type"], peer.headers["content-length"]) == ("application/json", str(len(payload)))
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
@@ -100,18 +89,9 @@ def test_get_and_head_have_no_body(method: str) -> None:
     assert not {"content-type", "content-length"} & peer.headers.keys()
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS"])
-def test_other_methods_are_sent_as_asked_with_the_body(method: str) -> None:
-    peer = received(method=method)
-    assert (peer.heads[0].split()[0], peer.bodies) == (method, [b'{"n": 1}'])
-
-
-def test_the_path_and_query_are_sent_as_they_stand_without_the_fragment() -> None:
-    assert received("/a%20b;c?x=%2F&y=1#part").heads[0].startswith("POST /a%20b;c?x=%2F&y=1 HTTP/1.1\r\n")
-
-
-def test_a_url_without_a_path_asks_for_the_root() -> None:
-    assert received("?x=1").heads[0].startswith("POST /?x=1 HTTP/1.1\r\n")
+@pytest.mark.parametrize(("path", "sent"), [("/a%20b;c?x=%2F&y=1#part", "/a%20b;c?x=%2F&y=1"), ("?x=1", "/?x=1")])
+def test_the_path_and_query_are_sent_as_they_stand_without_the_fragment(path: str, sent: str) -> None:
+    assert received(path).asked == [f"POST {sent}"]
 
 
 def test_we_say_who_we_are_unless_the_user_says_otherwise() -> None:
@@ -124,26 +104,28 @@ def test_the_users_headers_are_sent_and_their_content_type_wins() -> None:
     assert (headers["content-type"], headers["authorization"]) == ("text/plain", "Bearer café")
 
 
-@pytest.mark.parametrize("name", [*OURS, "host", "CONTENT-LENGTH", "Transfer-Encoding", "webhook-id", "X-Onthedot-New"])
+@pytest.mark.parametrize(
+    "name", [*OURS, "host", "CONTENT-LENGTH", "Transfer-Encoding", "webhook-id", "WEBHOOK-other", "X-Onthedot-New"]
+)
 def test_a_target_that_sets_our_headers_or_the_framing_is_not_called(name: str) -> None:
     with a_peer(sending(reply())) as peer:
         answer = a_caller().perform(a_call(peer.url, headers={name: "mine"}))
     assert (answer.ok, answer.retryable, answer.error_class, peer.connections) == (False, False, "bad_request", 0)
-    assert answer.error == f"target.headers.{name} is set by the scheduler or the connection itself; remove it"
+    assert f"target.headers.{name} " in (answer.error or "")
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 599, 408, 425, 429, 101])
-def test_answers_about_the_moment_are_tried_again(status: int) -> None:
-    assert answered(reply(status)) == Answer(
-        ok=False, error=f"answered {status}", error_class=f"http_{status}", retryable=True
-    )
-
-
-@pytest.mark.parametrize("status", [400, 401, 404, 410, 422, 499])
-def test_answers_about_the_request_are_final(status: int) -> None:
-    assert answered(reply(status)) == Answer(
-        ok=False, error=f"answered {status}", error_class=f"http_{status}", retryable=False
-    )
+@pytest.mark.parametrize(
+    ("status", "retryable"),
+    [
+        *((status, True) for status in (500, 502, 503, 599, 408, 425, 429, 101)),
+        *((status, False) for status in (400, 401, 404, 410, 422, 499, 300, 304, 305)),
+    ],
+)
+def test_answers_about_the_moment_are_tried_again_and_those_about_the_request_are_final(
+    status: int, retryable: bool
+) -> None:
+    answer = answered(reply(status, headers={"Location": "http://127.0.0.1:1/"}))
+    assert (answer.ok, answer.error_class, answer.retryable) == (False, f"http_{status}", retryable)
 
 
 def test_the_error_quotes_one_printable_line_of_the_body() -> None:
@@ -156,18 +138,16 @@ def test_a_failure_is_final_by_its_status_even_if_its_body_breaks() -> None:
     assert not answered(reply(404, b"half", {"Content-Length": "100"})).retryable
 
 
-@pytest.mark.parametrize("status", [429, 503, 408, 425, 500])
-def test_retry_after_in_seconds_is_honoured(status: int) -> None:
-    assert answered(reply(status, headers={"Retry-After": "7"})).retry_after_ms == 7000
-
-
-def test_retry_after_as_a_date_is_honoured() -> None:
-    answer = answered(reply(429, headers={"Retry-After": "Thu, 01 Jan 2026 00:01:00 GMT"}))
-    assert answer.retry_after_ms == 60_000 - NOW % 1000
-
-
-def test_retry_after_means_nothing_on_a_final_answer() -> None:
-    assert answered(reply(404, headers={"Retry-After": "7"})).retry_after_ms is None
+@pytest.mark.parametrize(
+    ("status", "value", "wait"),
+    [
+        *((status, "7", 7000) for status in (429, 503, 408, 425, 500)),
+        (429, "Thu, 01 Jan 2026 00:01:00 GMT", 60_000 - NOW % 1000),
+        (404, "7", None),
+    ],
+)
+def test_retry_after_is_honoured_unless_the_answer_is_final(status: int, value: str, wait: int | None) -> None:
+    assert answered(reply(status, headers={"Retry-After": value})).retry_after_ms == wait
 
 
 @pytest.mark.parametrize("value", ["", "-5", "soon", "1.5", "٣", "Thu, 01 Jan 2015 00:00:00 GMT", "0 0 0"])
@@ -187,9 +167,3 @@ def test_retry_after_is_bounded_to_a_day(value: str) -> None:
 @given(st.text() | st.builds("Thu, {} Jan {} {}:{}:{} {:+}".format, *[st.integers()] * 6))
 def test_no_retry_after_breaks_anything(value: str) -> None:
     assert 0 <= (retry_after_ms(value, NOW) or 0) <= MAX_RETRY_AFTER_MS
-
-
-@pytest.mark.parametrize("status", [300, 304, 305])
-def test_what_looks_like_a_redirect_and_leads_nowhere_is_final(status: int) -> None:
-    answer = answered(reply(status, headers={"Location": "http://127.0.0.1:1/"}))
-    assert answer == Answer(ok=False, error=f"answered {status}", error_class=f"http_{status}", retryable=False)

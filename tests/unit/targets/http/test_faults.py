@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from onthedot.ports import RESULT_BYTES, Answer
+from onthedot.core.ports import RESULT_BYTES, Answer
+from onthedot.targets import countdown
 from onthedot.targets.http.wire import MAX_REPLY
 from tests.unit.targets.http.peer import (
     Peer,
@@ -24,6 +25,7 @@ from tests.unit.targets.http.peer import (
     reply,
     sending,
 )
+from tests.unit.targets.jumping_clock import JumpingClock
 
 TIMEOUT_MS = 1000
 """A busy machine must reach the phase that a test is about in this time."""
@@ -61,7 +63,6 @@ def failed(
 @pytest.mark.parametrize(
     "script",
     [
-        pytest.param(hanging, id="silent"),
         pytest.param(dripping(b"H"), id="drips in the status line"),
         pytest.param(dripping(b"HTTP/1.1 200 OK\r\nA: "), id="drips in a header"),
         pytest.param(dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), id="never gets beyond 100"),
@@ -71,21 +72,35 @@ def failed(
         pytest.param(dripping(reply(200, b"0\r\n", CHUNKED), b"a: b\r\n"), id="drips trailers"),
     ],
 )
-def test_a_peer_that_takes_its_time_does_not_get_more_than_the_timeout(script: Script) -> None:
+def test_a_peer_that_drips_does_not_get_more_than_the_timeout(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+    monkeypatch.setattr(countdown, "time", JumpingClock(59.8, begun.is_set))
+
+    def drip(connection: socket.socket, peer: Peer) -> None:
+        begun.set()  # now 59.8 of the 60 seconds are over
+        script(connection, peer)
+
+    began = time.monotonic()
+    assert failed(drip, timeout_ms=60_000).endswith("while reading the answer")
+    assert time.monotonic() - began < 30
+
+
+def test_a_silent_peer_does_not_get_more_than_the_timeout() -> None:
     with within_the_timeout():
-        assert failed(script, TIMEOUT_MS) == f"timed out after {TIMEOUT_MS} ms while reading the answer"
+        assert failed(hanging, TIMEOUT_MS).endswith("while reading the answer")
 
 
 def test_a_peer_that_does_not_read_does_not_get_more_than_the_timeout() -> None:
     with within_the_timeout():
         error = failed(hanging, TIMEOUT_MS, reads=False, payload=bytes(32 * 1024 * 1024))
-    assert error == f"timed out after {TIMEOUT_MS} ms while sending the request"
+    assert error.endswith("while sending the request")
 
 
 def test_a_tls_handshake_does_not_get_more_than_the_timeout() -> None:
     with a_peer(dripping(b"\x16\x03\x03\x40\x00"), reads=False) as peer, within_the_timeout():
         answer = a_caller().perform(a_call(f"https://127.0.0.1:{peer.port}/", timeout_ms=TIMEOUT_MS))
-    assert answer.error == f"timed out after {TIMEOUT_MS} ms while setting up TLS with 127.0.0.1"
+    assert answer.error_class == "timeout"
+    assert "TLS" in (answer.error or "")
 
 
 def test_a_resolver_that_hangs_does_not_get_more_than_the_timeout() -> None:
@@ -98,18 +113,19 @@ def test_a_resolver_that_hangs_does_not_get_more_than_the_timeout() -> None:
     with within_the_timeout():
         answer = a_caller(resolve=hang).perform(a_call("http://target.test/", timeout_ms=TIMEOUT_MS))
     released.set()
-    error = f"timed out after {TIMEOUT_MS} ms while resolving target.test"
-    assert answer == Answer(ok=False, error=error, error_class="timeout")
+    assert (answer.ok, answer.retryable, answer.error_class) == (False, True, "timeout")
 
 
 def test_a_call_without_time_is_not_made() -> None:
-    assert failed(hanging, timeout_ms=0) == "timed out after 0 ms while resolving 127.0.0.1"
+    with a_peer(hanging) as peer:
+        assert a_caller().perform(a_call(peer.url, timeout_ms=0)).error_class == "timeout"
+        assert peer.connections == 0
 
 
 def test_a_failure_whose_body_drips_is_still_judged_by_its_status() -> None:
     with a_peer(dripping(reply(404, b"", {"Content-Length": "999"}))) as peer, within_the_timeout():
         answer = a_caller().perform(a_call(peer.url, timeout_ms=TIMEOUT_MS))
-    assert answer == Answer(ok=False, error="answered 404", error_class="http_404", retryable=False)
+    assert (answer.error_class, answer.retryable) == ("http_404", False)
 
 
 @pytest.mark.parametrize("headers", [{"Content-Length": str(10**12)}, {"Connection": "close", "Content-Length": "x"}])
@@ -118,17 +134,18 @@ def test_of_a_huge_body_no_more_is_read_than_the_limit(headers: dict[str, str]) 
         assert a_caller().perform(a_call(peer.url)) == Answer(ok=True, result="y" * RESULT_BYTES)
 
 
-def test_a_body_as_large_as_a_result_may_be_is_kept_whole() -> None:
-    body = "é".encode() * (RESULT_BYTES // 2)
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        pytest.param("é".encode() * (RESULT_BYTES // 2), RESULT_BYTES, id="just long enough"),
+        pytest.param(b"\xff" * RESULT_BYTES, RESULT_BYTES - 2, id="no text"),
+        pytest.param("€".encode() * RESULT_BYTES, RESULT_BYTES - 2, id="letters of three bytes"),
+    ],
+)
+def test_a_result_that_is_cut_is_still_text_and_no_longer_than_it_may_be(body: bytes, kept: int) -> None:
     with a_peer(sending(reply(200, body))) as peer:
-        assert a_caller().perform(a_call(peer.url)) == Answer(ok=True, result=body.decode())
-
-
-@pytest.mark.parametrize("letter", [b"\xff", "€".encode()], ids=["no text", "letters of three bytes"])
-def test_a_result_that_is_cut_is_still_text_and_no_longer_than_it_may_be(letter: bytes) -> None:
-    with a_peer(sending(reply(200, letter * RESULT_BYTES))) as peer:
         result = a_caller().perform(a_call(peer.url)).result or ""
-    assert RESULT_BYTES - 3 < len(result.encode()) <= RESULT_BYTES
+    assert kept <= len(result.encode()) <= RESULT_BYTES
     assert len(set(result)) == 1
 
 
@@ -160,20 +177,16 @@ def test_garbage_is_a_failure_with_a_readable_error(content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [reply(200, b"half", {"Content-Length": "100"}), reply(200, b"64\r\nhalf", CHUNKED)]
+    "script",
+    [
+        pytest.param(sending(b""), id="closed without an answer"),
+        pytest.param(sending(reply(200, b"half", {"Content-Length": "100"})), id="closed in the body"),
+        pytest.param(sending(reply(200, b"64\r\nhalf", CHUNKED)), id="closed in a chunk"),
+        pytest.param(resetting(reply(200, b"half", {"Content-Length": "100"})), id="reset in the body"),
+    ],
 )
-def test_a_connection_closed_in_the_body_is_tried_again(content: bytes) -> None:
-    assert "closed in the middle of the answer" in failed(sending(content), error_class="connection")
-
-
-def test_a_connection_closed_without_an_answer_is_tried_again() -> None:
-    assert "closed without an answer" in failed(sending(b""), error_class="connection")
-
-
-def test_a_connection_reset_in_the_body_is_tried_again() -> None:
-    assert failed(resetting(reply(200, b"half", {"Content-Length": "100"})), error_class="connection") == (
-        "failed while reading the answer: Connection reset by peer"
-    )
+def test_a_connection_that_breaks_is_tried_again(script: Script) -> None:
+    failed(script, error_class="connection")
 
 
 def test_a_refused_connection_is_tried_again() -> None:
@@ -181,8 +194,8 @@ def test_a_refused_connection_is_tried_again() -> None:
         taken.bind(("127.0.0.1", 0))  # without listening, so that no other process gets the port
         port = taken.getsockname()[1]
         answer = a_caller().perform(a_call(f"http://127.0.0.1:{port}/"))
-    where = f"failed while connecting to 127.0.0.1 port {port}"
-    assert answer == Answer(ok=False, error=f"{where}: Connection refused", error_class="connection")
+    assert (answer.ok, answer.retryable, answer.error_class) == (False, True, "connection")
+    assert f"127.0.0.1 port {port}" in (answer.error or "")
 
 
 def test_an_answer_given_before_the_whole_payload_was_read_counts() -> None:
@@ -192,7 +205,7 @@ def test_an_answer_given_before_the_whole_payload_was_read_counts() -> None:
 
     with a_peer(answering, reads=False) as peer:
         answer = a_caller().perform(a_call(peer.url, payload=bytes(32 * 1024 * 1024)))
-    assert answer == Answer(ok=False, error="answered 413", error_class="http_413", retryable=False)
+    assert (answer.error_class, answer.retryable) == ("http_413", False)
 
 
 @settings(max_examples=50, deadline=None)

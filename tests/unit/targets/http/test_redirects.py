@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
 from onthedot.targets import countdown
-from onthedot.targets.http.redirects import MAX_REDIRECTS
+from onthedot.targets.http.messages import MAX_REDIRECTS
 from tests.unit.targets.http.peer import (
     Peer,
     a_call,
@@ -75,15 +75,11 @@ def test_303_is_followed_with_a_get_without_the_body_and_what_described_it() -> 
 
 
 @pytest.mark.parametrize("status", [301, 302])
-def test_301_and_302_of_a_post_are_refused_with_what_to_change(status: int) -> None:
-    answer, peer = followed(moved(status, "https://user:pw@other.test/secret"))
-    assert "credentials" in refused(answer)
+def test_301_and_302_of_a_post_are_refused_with_the_host_alone(status: int) -> None:
     answer, peer = followed(moved(status, "https://other.test:8/secret"))
     assert peer.connections == 1
-    assert refused(answer) == (
-        f"answered {status}, a redirect to other.test that a POST does not follow; "
-        "change the url to where it leads, or have the target answer 307 or 308"
-    )
+    assert "other.test" in refused(answer)
+    assert "secret" not in refused(answer)
 
 
 @pytest.mark.parametrize(
@@ -150,19 +146,18 @@ def test_a_redirect_loop_ends() -> None:
 
 def test_the_timeout_covers_all_places_together(monkeypatch: pytest.MonkeyPatch) -> None:
     answered = threading.Event()
-    monkeypatch.setattr(countdown, "time", JumpingClock(57, answered.is_set))
+    monkeypatch.setattr(countdown, "time", JumpingClock(59, answered.is_set))
 
     def slowly(connection: Any, peer: Peer) -> None:
-        answered.set()  # now 57 of the 60 seconds are over
+        answered.set()  # now 59 of the 60 seconds are over
         connection.sendall(moved(307, slow.url))
 
     with a_peer(hanging) as slow, a_peer(slowly) as first:
         began = time.monotonic()
         answer = a_caller().perform(a_call(first.url, timeout_ms=60_000))
         took = time.monotonic() - began
-    assert (answer.error, slow.connections) == ("timed out after 60000 ms while reading the answer", 1)
-    assert answer.error_class == "timeout"
-    assert 2.99 < took < 30, "the second place had a time-out of its own"
+    assert (answer.error_class, slow.connections) == ("timeout", 1)
+    assert 0.99 < took < 30, "the second place had a time-out of its own"
 
 
 def test_a_failure_at_the_second_place_is_judged_like_one_at_the_first() -> None:

@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from onthedot.ports import Answer
-from onthedot.stopping import Stop
+from onthedot.core.ports import Answer
+from onthedot.core.stopping import Stop
 from tests.unit.targets.http.peer import Peer, Script, a_call, a_caller, a_peer, leading_to, reply, sending
 
 LONG_MS = 60_000
@@ -52,16 +52,14 @@ def test_a_read_that_waits_ends_when_asked(start: bytes) -> None:
         assert a_caller().perform(a_call(peer.url, LONG_MS, stop=stop)) == STOPPED
 
 
-def test_sending_that_waits_ends_when_asked() -> None:
+@pytest.mark.parametrize(
+    ("scheme", "payload"), [("http", bytes(32 * 1024 * 1024)), ("https", b"1")], ids=["sending", "TLS handshake"]
+)
+def test_a_peer_that_does_not_read_is_given_up_when_asked(scheme: str, payload: bytes) -> None:
     stop = Stop()
     with a_peer(asking(stop), reads=False) as peer, soon():
-        assert a_caller().perform(a_call(peer.url, LONG_MS, payload=bytes(32 * 1024 * 1024), stop=stop)) == STOPPED
-
-
-def test_a_tls_handshake_that_waits_ends_when_asked() -> None:
-    stop = Stop()
-    with a_peer(asking(stop), reads=False) as peer, soon():
-        assert a_caller().perform(a_call(f"https://127.0.0.1:{peer.port}/", LONG_MS, stop=stop)) == STOPPED
+        call = a_call(f"{scheme}://127.0.0.1:{peer.port}/", LONG_MS, payload=payload, stop=stop)
+        assert a_caller().perform(call) == STOPPED
 
 
 def test_a_connection_that_nobody_takes_is_given_up_when_asked() -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.ports import Answer
-from onthedot.stopping import Stop
+from onthedot.core.ports import Answer
+from onthedot.core.stopping import Stop
 from tests.unit.targets.http.peer import (
     Peer,
     Script,
@@ -69,7 +69,6 @@ def called_securely(certificate: tuple[Path, Path], host: str) -> tuple[Answer, 
 def test_an_untrusted_certificate_ends_the_call_before_anything_is_sent(certificate: tuple[Path, Path]) -> None:
     answer, peer, _ = called_securely(certificate, "target.test")
     assert (answer.error_class, answer.retryable, peer.connections, peer.heads) == ("tls", True, 1, [])
-    assert "the certificate is not trusted: self" in (answer.error or "")
 
 
 @pytest.mark.parametrize("host", ["target.test", "TARGET.test", "target.test."])
@@ -87,22 +86,19 @@ def test_a_trusted_certificate_of_another_name_is_not_accepted(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
     answer, peer, names = called_securely(certificate, "other.test")
-    assert (answer.ok, names, peer.heads) == (False, ["other.test"], [])
-    assert "Hostname mismatch" in (answer.error or "")
+    assert (answer.error_class, names, peer.heads) == ("tls", ["other.test"], [])
 
 
 def test_a_peer_that_speaks_no_tls_is_tried_again() -> None:
     with a_peer(sending(b"HTTP/1.1 400 Plain\r\n\r\n"), reads=False) as peer:
         answer = a_caller().perform(a_call(f"https://127.0.0.1:{peer.port}/"))
-    error = "failed while setting up TLS with 127.0.0.1: wrong version number"
-    assert answer == Answer(ok=False, error=error, error_class="tls")
+    assert (answer.ok, answer.retryable, answer.error_class) == (False, True, "tls")
 
 
 def test_a_redirect_from_https_to_plain_http_is_not_followed(certificate: tuple[Path, Path]) -> None:
     with a_peer(sending(reply())) as plain:
         answer = trusting(certificate, leading_to(f"http://target.test:{plain.port}/"))
     assert (answer.error_class, answer.retryable, plain.connections) == ("redirect", False, 0)
-    assert "from https to plain http at target.test" in (answer.error or "")
 
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\n\r\nhalf"])

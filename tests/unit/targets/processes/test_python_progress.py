@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.domain.runs.progress import ProgressReport
+from onthedot.core.ports import Answer
+from onthedot.core.progress import ProgressReport
+from onthedot.core.stopping import Stop
 from onthedot.jobs import Context
-from onthedot.ports import Answer
-from onthedot.stopping import Stop
 from onthedot.targets.processes.python_runner import PythonRunner
+from tests.unit.targets.calls import NOW
 from tests.unit.targets.process_watch import asking_when_it_runs
-from tests.unit.targets.processes.test_python import APP, NOW, a_call
+from tests.unit.targets.processes.test_python import APP, a_call
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,9 @@ import re
 
 import pytest
 
-from onthedot.domain.access import LONGEST_NAME, ROLES
-from onthedot.domain.errors import InvalidRequest, TokenNotFound
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import authenticate, create_token, revoke_token
+from onthedot.access.ports import Principal
+from onthedot.access.tokens import LONGEST_NAME, ROLES, authenticate, create_token, revoke_token
+from onthedot.core.errors import InvalidRequest, TokenNotFound
 from tests.builders import NOON, World, a_world
 
 ADA = Principal("acme", "operator", "ada")
@@ -15,7 +14,7 @@ ADA = Principal("acme", "operator", "ada")
 
 def stored(world: World) -> str:
     with world.database.transaction() as connection:
-        return str([tuple(row) for row in connection.execute("SELECT * FROM api_tokens")])
+        return str([tuple(row) for row in connection.execute("SELECT * FROM items WHERE partition LIKE 'token%'")])
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -10,16 +10,15 @@ from itertools import pairwise
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.progress import LatestProgress, ProgressReport
-from onthedot.domain.runs.records import Record
-from onthedot.ports import Moved, Refused
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.heartbeat_threads import HeartbeatThreads
-from onthedot.use_cases.attempts.stop_reasons import CANCELLED, FENCED, NOT_EXTENDED
-from onthedot.use_cases.attempts.store_leases import StoreLeases
+from onthedot.core import lifecycle
+from onthedot.core.errors import Unavailable
+from onthedot.core.finish import CANCELLED, FENCED, NOT_EXTENDED
+from onthedot.core.leases import HeartbeatThreads, StoreLeases
+from onthedot.core.moves import Move
+from onthedot.core.ports import Moved, Refused
+from onthedot.core.progress import LatestProgress, ProgressReport
+from onthedot.core.records import Record
+from onthedot.core.stopping import Stop
 from tests.builders import VirtualClock, World, a_run, a_world, the_start_of
 
 PATIENCE = 60.0

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs.records import Definition, Record
-from onthedot.domain.targets.types import HttpTarget, WorkflowTarget
-from onthedot.use_cases.attempts.results import ShownResult, short_result, store_result, whole_result
-from onthedot.use_cases.jobs.payloads import ShownPayload, shown_payload, store_payload
+from onthedot.core.finish import ShownResult, short_result, store_result, whole_result
+from onthedot.core.records import Definition, Record
+from onthedot.jobs.payloads import ShownPayload, shown_payload, store_payload
+from onthedot.targets.types import HttpTarget, WorkflowTarget
 from tests.builders import VirtualClock, a_run
 
 LONG = "x" * 5_000

@@ -2,8 +2,8 @@
 
 import pytest
 
-from onthedot.ports import Answer
-from onthedot.use_cases.attempts.stop_reasons import CANCELLED, NOT_EXTENDED, OVERRUN, STOPPED, answer_for_stopped
+from onthedot.core.finish import CANCELLED, NOT_EXTENDED, OVERRUN, STOPPED, answer_for_stopped
+from onthedot.core.ports import Answer
 
 FINE = Answer(ok=True, result="fine")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Status
-from onthedot.ports import Deadline
-from onthedot.use_cases.dispatch.dispatch_slots import dispatch_slots
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Status
+from onthedot.core.tick import dispatch_slots
 from tests.builders import a_run, a_world
 
 

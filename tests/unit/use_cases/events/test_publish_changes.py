@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from onthedot.domain.reports.lifecycle_events import LifecycleEvent
-from onthedot.domain.runs.records import Status
-from onthedot.ports import Deadline, RecordChange
-from onthedot.use_cases.events.publish_changes import PublishOptions, publish_changes
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Status
+from onthedot.events.lifecycle import LifecycleEvent
+from onthedot.events.ports import RecordChange
+from onthedot.events.publish import PublishOptions, publish_changes
 from tests.builders import VirtualClock, a_run
 
 

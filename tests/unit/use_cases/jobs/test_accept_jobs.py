@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import InvalidRequest
-from onthedot.domain.runs.records import Definition, Priority, Record
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.use_cases.jobs.accept_jobs import accept_batch, accept_job
-from onthedot.use_cases.jobs.submit_job import JobRequest
+from onthedot.core.choices import Priority
+from onthedot.core.errors import InvalidRequest
+from onthedot.core.records import Definition, Record
+from onthedot.jobs.submit import JobRequest, accept_batch, accept_job
+from onthedot.targets.types import HttpTarget
 from tests.builders import NOON, World, a_world
 
 TWO_DAYS_MS = 2 * 86_400_000

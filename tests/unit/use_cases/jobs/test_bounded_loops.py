@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import InvalidRequest, Unavailable
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.reports.failure_filter import FailureFilter
-from onthedot.domain.runs.dead_letters import failed_under
-from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Deadline, PatternEntry, RunStore
-from onthedot.use_cases.forecast import expected
-from onthedot.use_cases.forecast.forecast import forecast
-from onthedot.use_cases.jobs import redrive as redrive_module
-from onthedot.use_cases.jobs.accept_jobs import accept_batch
-from onthedot.use_cases.jobs.redrive import redrive_matching
-from onthedot.use_cases.jobs.submit_batch import submit_batch
-from onthedot.use_cases.jobs.submit_job import JobRequest
+from onthedot.core.choices import Priority
+from onthedot.core.errors import InvalidRequest, Unavailable
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.ports import Deadline, RunStore
+from onthedot.core.records import Definition, Kind, Record, Status
+from onthedot.events.ports import PatternEntry
+from onthedot.jobs import redrive as redrive_module
+from onthedot.jobs.causes import FailureFilter
+from onthedot.jobs.failed import failed_under
+from onthedot.jobs.redrive import redrive_matching
+from onthedot.jobs.submit import JobRequest, accept_batch, submit_batch
+from onthedot.statistics import forecast as expected
+from onthedot.statistics.forecast import forecast
+from onthedot.targets.types import HttpTarget
 from tests.builders import NOON, World, a_run, a_world
 from tests.unit.api.kit import Api
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record
-from onthedot.ports import Deadline
-from onthedot.schema import PAYLOADS
-from onthedot.use_cases.jobs import remove_payloads
-from onthedot.use_cases.jobs.payloads import Owner, owner_of
-from onthedot.use_cases.jobs.remove_payloads import NOTE, remove_unused_payloads
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Record
+from onthedot.core.schema import PAYLOADS
+from onthedot.jobs import remove_payloads
+from onthedot.jobs.payloads import Owner, owner_of
+from onthedot.jobs.remove_payloads import NOTE, remove_unused_payloads
 from tests.builders import DEPLOYMENT, World, a_world
 from tests.unit.api.kit import URL, Api
 

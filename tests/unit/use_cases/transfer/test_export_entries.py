@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import cast
 
 import pytest
 
-from onthedot.domain.errors import Unavailable, Unreachable
-from onthedot.domain.transfer.entries import Entry, EntryKind, StoredEntry
-from onthedot.ports import Engine, StoredPage, Transfer
-from onthedot.use_cases.transfer.export_entries import Selection, export_page, running_page
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable, Unreachable
+from onthedot.transfer.entries import Entry, EntryKind, StoredEntry
+from onthedot.transfer.export import Selection, export_page, running_page
+from onthedot.transfer.ports import StoredPage, Transfer
+from onthedot.transfer.stored_entries import StoredEntries
 from tests.builders import a_world
 
 GATES = [StoredEntry(Entry(EntryKind.GATE, str(n), {"limits": "x" * 100}), f"after {n}") for n in range(10)]
@@ -30,9 +33,6 @@ class Stored:
             raise self.count
         return self.count
 
-    def remember_event(self, tenant: str, digest: str, time: int, expires_at: int) -> bool:
-        raise NotImplementedError
-
 
 @pytest.fixture
 def stored() -> Stored:
@@ -42,7 +42,7 @@ def stored() -> Stored:
 @pytest.fixture
 def engine(stored: Stored) -> Iterator[Engine]:
     with a_world() as world:
-        yield replace(world.engine, transfer=Transfer(stored, world.store))
+        yield replace(world.engine, transfer=Transfer(cast(StoredEntries, stored), world.store))
 
 
 def test_the_total_is_asked_for_on_the_first_page_only(engine: Engine, stored: Stored) -> None:
@@ -64,7 +64,7 @@ def test_an_export_goes_on_without_a_total(engine: Engine, stored: Stored, count
 def test_a_page_that_ends_early_has_read_a_part(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, bound: tuple[str, int], taken: int, read: int
 ) -> None:
-    monkeypatch.setattr(f"onthedot.use_cases.transfer.export_entries.{bound[0]}", bound[1])
+    monkeypatch.setattr(f"onthedot.transfer.export.{bound[0]}", bound[1])
     page = export_page(engine, Selection())
     assert (len(page.entries), page.cursor) == (taken, f"after {taken - 1}")
     assert (page.read, page.total) == (read, 70)

@@ -1,11 +1,10 @@
 """Helpers for tests of a worker that has only a URL and a token."""
 
-from onthedot.domain.runs.records import Status
-from onthedot.domain.workers.records import Resources
-from onthedot.schema import PRIORITIES
-from onthedot.worker.rest_client import RestClient
-from onthedot.worker.rest_source import RestWorkSource
+from onthedot.core.records import Status
+from onthedot.core.schema import PRIORITIES
+from onthedot.worker.rest_source import RestClient, RestWorkSource
 from onthedot.worker.work_source import Task
+from onthedot.workers.records import Resources
 from tests.builders import World
 from tests.unit.worker.world import TOKEN, ApiServer
 

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import WorkerNotFound
-from onthedot.domain.runs.progress import LatestProgress, report_of
-from onthedot.domain.runs.records import Status
-from onthedot.domain.targets.webhooks import signature_headers
-from onthedot.domain.workers.records import Load, Resources, WorkerStatus
-from onthedot.ports import Answer, Call, Performer
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
+from onthedot.core.errors import WorkerNotFound
+from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.ports import Answer, Call, Performer
+from onthedot.core.progress import LatestProgress, report_of
+from onthedot.core.records import Status
+from onthedot.core.stopping import Stop
+from onthedot.targets.webhooks import signature_headers
 from onthedot.worker.rest_source import RestWorkSource
+from onthedot.workers.lease import VISIBILITY_MS
+from onthedot.workers.records import Load, Resources, WorkerStatus
 from tests.builders import World
 from tests.unit.api.kit import Api
 from tests.unit.worker.kit import FINE, HASTY, STORAGE_MB, an_offer, working
@@ -160,7 +160,7 @@ def test_the_run_of_a_deleted_job_is_fenced_off(source: RestWorkSource, api: Api
 
 def test_a_forgotten_worker_registers_again_with_its_heartbeat(world: World, source: RestWorkSource) -> None:
     with world.database.transaction() as connection:
-        connection.execute("DELETE FROM workers")
+        connection.execute("DELETE FROM items WHERE partition = 'workers'")
     source.send_heartbeat(Load(running=("a",), used=Resources(1)))
     [worker] = world.registry.workers()
     assert (worker.load.running, worker.load.used.concurrency) == (("a",), 1)
@@ -168,7 +168,7 @@ def test_a_forgotten_worker_registers_again_with_its_heartbeat(world: World, sou
 
 def test_a_forgotten_worker_that_wants_work_must_register_first(world: World, source: RestWorkSource) -> None:
     with world.database.transaction() as connection:
-        connection.execute("DELETE FROM workers")
+        connection.execute("DELETE FROM items WHERE partition = 'workers'")
     with pytest.raises(WorkerNotFound):
         lease(source)
 

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.workers.records import Resources
-from onthedot.schema import PRIORITIES
-from onthedot.worker.rest_client import RestClient
-from onthedot.worker.rest_source import LEASE_SECONDS, RestWorkSource
+from onthedot.core.errors import Unavailable
+from onthedot.core.schema import PRIORITIES
+from onthedot.worker.rest_source import LEASE_SECONDS, RestClient, RestWorkSource
+from onthedot.workers.records import Resources
 from tests.unit.worker.kit import an_offer
 
 RUN: dict[str, Any] = {
@@ -58,42 +57,36 @@ def lease(source: RestWorkSource) -> Any:
     return source.lease(1, PRIORITIES, Resources(1, 1, 100), idle=True)
 
 
-def test_the_api_may_wait_for_as_long_as_it_said_and_has_time_to_reply_after_that() -> None:
-    api = ScriptedApi()
-    lease(api.source())
-    [(body, seconds)] = api.asked
-    assert (body["wait_seconds"], seconds) == (20, 20 + LEASE_SECONDS)
-
-
-@pytest.mark.parametrize("longest", [0, None])
-def test_an_api_that_does_not_wait_is_not_asked_to(longest: int | None) -> None:
+@pytest.mark.parametrize(
+    ("longest", "asked", "seconds"),
+    [(20, 20, 20 + LEASE_SECONDS), (0, None, LEASE_SECONDS), (None, None, LEASE_SECONDS)],
+)
+def test_the_api_may_wait_for_as_long_as_it_said_and_has_time_to_reply_after_that(
+    longest: int | None, asked: int | None, seconds: float
+) -> None:
     """The API on AWS says 0, and one of an older version would refuse the field."""
     api = ScriptedApi(longest)
     lease(api.source())
-    [(body, seconds)] = api.asked
-    assert ("wait_seconds" in body, seconds) == (False, LEASE_SECONDS)
+    [(body, time_out)] = api.asked
+    assert (body.get("wait_seconds"), time_out) == (asked, seconds)
 
 
-def test_a_lease_counts_from_the_end_of_the_wait() -> None:
+@pytest.mark.parametrize(("takes", "waited_ms", "begun"), [(19.0, 18_900, 18.9), (2.0, 20_000, 2)])
+def test_a_lease_counts_from_the_end_of_the_wait_which_is_no_longer_than_the_call(
+    takes: float, waited_ms: int, begun: float
+) -> None:
+    """The clock of the API may have been set ahead meanwhile."""
     api = ScriptedApi()
-    api.takes, api.reply = 19.0, {"runs": [RUN], "alone_waiting": False, "waited_ms": 18_900}
+    api.takes, api.reply = takes, {"runs": [RUN], "alone_waiting": False, "waited_ms": waited_ms}
     [task] = lease(api.source()).tasks
-    assert task.lease_end == pytest.approx(1_000 + 18.9 + 30)
-
-
-def test_the_api_cannot_have_waited_for_longer_than_its_reply_took() -> None:
-    """Its clock may have been set ahead meanwhile."""
-    api = ScriptedApi()
-    api.takes, api.reply = 2.0, {"runs": [RUN], "alone_waiting": False, "waited_ms": 20_000}
-    [task] = lease(api.source()).tasks
-    assert task.lease_end == pytest.approx(1_000 + 2 + 30)
+    assert task.lease_end == pytest.approx(1_000 + begun + 30)
 
 
 def test_runs_of_a_reply_that_comes_too_late_are_not_begun() -> None:
     """A heartbeat that did not name them may have said meanwhile that they never began."""
     api = ScriptedApi()
     api.takes, api.reply = LEASE_SECONDS + 5, {"runs": [RUN], "alone_waiting": False, "waited_ms": 1_000}
-    with pytest.raises(Unavailable, match="too late"):
+    with pytest.raises(Unavailable):
         lease(api.source())
 
 

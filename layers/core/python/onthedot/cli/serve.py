@@ -5,12 +5,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
-from onthedot.cli.work.app_handlers import app_handlers
-from onthedot.cli.work.worker_log import set_up_logging
-from onthedot.domain.targets import allow_list
+from onthedot.cli.common.output import print_document
+from onthedot.cli.process import app_handlers, app_options, grace_option, set_up_logging
 from onthedot.serve.home import BadPlace, home_from, port_from
+from onthedot.targets import rules
 from onthedot.worker.target_factories import TargetOptions
 
 if TYPE_CHECKING:
@@ -21,19 +20,18 @@ if TYPE_CHECKING:
 @click.option(
     "--data", metavar="PATH", help="Folder of the data, or a file that ends in .db.  [default: .onthedot/serve]"
 )
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen at.")
-@click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: ONTHEDOT_PORT, or 4566]")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on.  [default: ONTHEDOT_PORT, or 4566]")
 @click.option(
     "--concurrency",
     default=32,
     show_default=True,
     type=click.IntRange(1, 1000),
-    help="How many runs at the same time.",
+    help="How many runs at a time.",
 )
-@click.option("--app", metavar="MODULE", help="Run the @job handlers of this module, found from the current directory.")
-@click.option("--shell", is_flag=True, help="Run the programs that jobs name, as this user.")
+@app_options
 @click.option(
-    "--token", envvar="ONTHEDOT_SERVE_TOKEN", metavar="TOKEN", help="The admin's token.  [default: the last one]"
+    "--token", envvar="ONTHEDOT_SERVE_TOKEN", metavar="TOKEN", help="The admin's token.  [default: the previous one]"
 )
 @click.option(
     "--allow", metavar="FILE", type=click.File(), help="JSON with the functions and AWS calls that jobs may name."
@@ -41,20 +39,14 @@ if TYPE_CHECKING:
 @click.option(
     "--allow-private/--refuse-private",
     default=None,
-    help="Whether jobs may call loopback and private addresses.  [default: only if --host is a loopback address]",
+    help="Whether jobs may call loopback and private addresses.  [default: only if --host is loopback]",
 )
-@click.option(
-    "--grace",
-    default=25.0,
-    show_default=True,
-    type=click.FloatRange(0),
-    help="Seconds that runs get to finish after a stop signal.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Log JSON lines, and print the place of the API as JSON.")
+@grace_option
+@click.option("--json", "as_json", is_flag=True, help="Log JSON lines, and print the URL and the token as JSON.")
 def serve(**options: Any) -> None:
     """Run the whole scheduler in one process.
 
-    All data is in one SQLite file. A job that was accepted is on disk. ONTHEDOT_HOME chooses the folder of data and of
+    All data is in one SQLite file, and an accepted job is on disk. ONTHEDOT_HOME chooses the folder of the data and of
     `local.json`, by which the other commands find the server.
 
     \b
@@ -101,23 +93,21 @@ def _options(  # noqa: PLR0917 - one parameter for each option
     )
 
 
-def _allow_list(file: Any) -> allow_list.AllowList:
+def _allow_list(file: Any) -> rules.AllowList:
     if file is None:
-        return allow_list.AllowList()
+        return rules.AllowList()
     try:
-        return allow_list.from_json(json.load(file))
+        return rules.from_json(json.load(file))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise click.UsageError(f"--allow: {file.name} is no allow-list: {error}") from error
+        raise click.UsageError(f"--allow: {file.name} is not an allow-list: {error}") from error
 
 
 def _show(ready: "Ready", *, as_json: bool) -> None:
     if as_json:
         place = {"api_url": ready.url, "console": f"{ready.url}/console", "token": ready.token}
-        click.echo(json.dumps({"action": "ready", **place, "pid": os.getpid()}))
+        print_document({"action": "ready", **place, "pid": os.getpid()})
         return
-    console = Console(highlight=False)
-    console.print("[bold]onthedot[/] serves at", f"[cyan]{ready.url}[/]", soft_wrap=True)
-    console.print("  console", f"[cyan]{ready.url}/console[/]", soft_wrap=True)
-    console.print("  token", ready.token, soft_wrap=True)
-    console.print("  durable: a job that was accepted is on disk (synchronous=FULL, shared commits)", style="dim")
-    console.print("  Ctrl-C stops it; running jobs get time to finish", style="dim")
+    click.echo(f"{click.style('onthedot', bold=True)} serves at {click.style(ready.url, fg='cyan')}")
+    click.echo(f"  console {click.style(f'{ready.url}/console', fg='cyan')}\n  token {ready.token}")
+    click.secho("  durable: an accepted job is on disk (synchronous=FULL, shared commits)", dim=True)
+    click.secho("  Ctrl-C stops it; running jobs get time to finish", dim=True)

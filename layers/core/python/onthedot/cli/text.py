@@ -1,4 +1,4 @@
-"""Make text of other programs safe and short for a terminal."""
+"""Texts for a terminal: those of other programs safe and short, and counts with their nouns."""
 
 from typing import Final
 
@@ -14,3 +14,8 @@ def printable(text: str) -> str:
 def short(text: str) -> str:
     """Return the text, or its beginning and its length."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text):,} characters)"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun, such as "1 job" or "2,300 jobs"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

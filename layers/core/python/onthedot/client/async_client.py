@@ -1,13 +1,30 @@
-"""The client of the REST API for programs with an event loop. Its methods are those of `Client`, with `await`."""
+"""The client of the REST API for programs with an event loop. `make generate` makes `client` from it."""
 
 import builtins
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Self, Unpack
 
-import onthedot.client as parts  # its other modules are loaded by the calls that need them
-from onthedot.client import requests, stage_calls
-from onthedot.client.answers import Execution, FireTime, Job, Workflow
-from onthedot.client.calls import body_of, headers_for
+from onthedot.client import requests
+from onthedot.client.answers import (
+    Backfilled,
+    BulkStep,
+    Causes,
+    Execution,
+    Explanation,
+    FireTime,
+    Forecast,
+    Gate,
+    Health,
+    Job,
+    ListedJob,
+    Overview,
+    Queue,
+    Redriven,
+    Statistics,
+    Worker,
+    Workflow,
+)
+from onthedot.client.calling import TRIES, Trying, body_of, headers_for
 from onthedot.client.errors import ClientError
 from onthedot.client.options import (
     ChangeOptions,
@@ -18,17 +35,24 @@ from onthedot.client.options import (
     Time,
     WorkflowOptions,
 )
-from onthedot.client.requests import Answer, Operation
+from onthedot.client.requests import Answer, Operation, Page
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
-from onthedot.client.trying import TRIES, Answered, Trying
-
-if TYPE_CHECKING:
-    from onthedot.client.dead_letters import Causes, Redriven
-    from onthedot.client.explanations import Explanation
-    from onthedot.client.operations import Backfilled, Forecast, Health, Worker
-    from onthedot.client.stage_answers import BulkStep, Gate, ListedJob, Overview, Queue, Statistics
 
 
+# Only with an event loop
+async def _in_thread(function: Callable[..., Answer], *arguments: Any) -> Answer:
+    import asyncio  # noqa: PLC0415 - the caller's loop has loaded it; `import onthedot` must not
+
+    return await asyncio.to_thread(function, *arguments)
+
+
+async def _sleep(seconds: float) -> None:
+    import asyncio  # noqa: PLC0415 - as above
+
+    await asyncio.sleep(seconds)
+
+
+# End
 class AsyncClient:
     """A client of the API for an event loop. Each request is sent by a thread of the loop, which is free meanwhile.
 
@@ -43,6 +67,7 @@ class AsyncClient:
         transport: Transport | None = None,
         tries: int = TRIES,
         timeout: float = 30.0,
+        sleep: Callable[[float], Awaitable[None]] = _sleep,
     ) -> None:
         if transport is None:
             from onthedot.client.place import find_place  # noqa: PLC0415 - it loads more than all the rest
@@ -52,6 +77,7 @@ class AsyncClient:
         self._transport = transport
         self._headers = headers_for(token)
         self._tries = tries
+        self._sleep = sleep
 
     async def schedule(self, handler: str | None = None, payload: Any = None, **options: Unpack[JobOptions]) -> Job:
         """Schedule a job that runs a handler, or calls `url`, or a `target`. Without a time it runs now.
@@ -99,7 +125,7 @@ class AsyncClient:
         """
         return await self.call(requests.run(job_id, payload))
 
-    async def explain(self, job_id: str) -> "Explanation":
+    async def explain(self, job_id: str) -> Explanation:
         """Return why a job has not run, or what it does now."""
         return await self.call(requests.explain(job_id))
 
@@ -116,25 +142,13 @@ class AsyncClient:
         needed.
         """
         job = None if job is None else await self._job_id(job)
-        cursor: str | None = None
-        while True:
-            page = await self.call(requests.executions(cursor, job=job, worker=worker, status=status))
-            for one in page.executions:
-                yield one
-            cursor = page.cursor
-            if cursor is None:
-                return
+        async for one in self._pages(lambda cursor: requests.executions(cursor, job=job, worker=worker, status=status)):
+            yield one
 
-    async def list(self, **filters: Unpack[JobFilter]) -> "AsyncIterator[ListedJob]":
+    async def list(self, **filters: Unpack[JobFilter]) -> AsyncIterator[ListedJob]:
         """Yield the jobs that pass the filters, the newest first. Further pages are read when they are needed."""
-        cursor: str | None = None
-        while True:
-            page = await self.call(stage_calls.list_jobs(filters, cursor))
-            for one in page.jobs:
-                yield one
-            cursor = page.cursor
-            if cursor is None:
-                return
+        async for one in self._pages(lambda cursor: requests.list_jobs(filters, cursor)):
+            yield one
 
     async def bulk(
         self,
@@ -143,18 +157,15 @@ class AsyncClient:
         ids: Sequence[str] | None = None,
         dry_run: bool = False,
         **filters: Unpack[JobFilter],
-    ) -> "AsyncIterator[BulkStep]":
+    ) -> AsyncIterator[BulkStep]:
         """Pause, resume, cancel, delete or run the jobs with these ids, or all that pass the filters.
 
         Yield the outcome of each step. The next step begins when it is asked for. With `dry_run` it only counts.
         """
-        cursor: str | None = None
-        while True:
-            step = await self.call(stage_calls.bulk(action, filters, ids, dry_run=dry_run, cursor=cursor))
+        async for step in self._pages(
+            lambda cursor: requests.bulk(action, filters, ids, dry_run=dry_run, cursor=cursor)
+        ):
             yield step
-            cursor = step.next_cursor
-            if cursor is None:
-                return
 
     async def preview(self, **options: Unpack[PreviewOptions]) -> builtins.list[FireTime]:
         """Return the next fire times of a schedule, without a job."""
@@ -170,34 +181,28 @@ class AsyncClient:
 
     async def backfill(
         self, job_id: str, start: Time, end: Time, *, limit: int = 100, priority: str = "LOW"
-    ) -> "Backfilled":
+    ) -> Backfilled:
         """Run a recurring job for its fire times from `start` to before `end`, up to `limit` of them."""
-        return await self.call(parts.operations.backfill(job_id, start, end, limit, priority))
+        return await self.call(requests.backfill(job_id, start, end, limit, priority))
 
-    async def forecast(self, minutes: int = 15) -> "Forecast":
+    async def forecast(self, minutes: int = 15) -> Forecast:
         """Return how many runs are scheduled for each coming minute."""
-        return await self.call(parts.operations.forecast(minutes))
+        return await self.call(requests.forecast(minutes))
 
-    async def workers(self, status: str | None = None) -> "builtins.list[Worker]":
+    async def workers(self, status: str | None = None) -> builtins.list[Worker]:
         """Return the pull workers that may run the tenant's jobs, the latest first."""
-        return await self.call(parts.operations.workers(status))
+        return await self.call(requests.workers(status))
 
     async def dead_letters(self, **options: Unpack[DeadLetterOptions]) -> AsyncIterator[Execution]:
         """Yield the executions that failed for good, the latest first. Further pages are read when they are needed."""
         options = await self._with_job_id(options)
-        cursor: str | None = None
-        while True:
-            page = await self.call(parts.dead_letters.dead_letters(cursor, options))
-            for one in page.executions:
-                yield one
-            cursor = page.cursor
-            if cursor is None:
-                return
+        async for one in self._pages(lambda cursor: requests.dead_letters(cursor, options)):
+            yield one
 
-    async def dead_letter_causes(self, limit: int = 20, **options: Unpack[DeadLetterOptions]) -> "Causes":
+    async def dead_letter_causes(self, limit: int = 20, **options: Unpack[DeadLetterOptions]) -> Causes:
         """Return why executions failed for good, the most frequent cause first."""
         options = await self._with_job_id(options)
-        return await self.call(parts.dead_letters.dead_letter_causes(limit, options))
+        return await self.call(requests.dead_letter_causes(limit, options))
 
     async def redrive(
         self,
@@ -207,24 +212,22 @@ class AsyncClient:
         dry_run: bool = False,
         cursor: str | None = None,
         **options: Unpack[DeadLetterOptions],
-    ) -> "Redriven":
+    ) -> Redriven:
         """Run dead letters again: the ones with these ids, all that pass the filters, or `everything`.
 
         It does as many as one call has time for: call again with the `cursor` of the answer while there is one. A dry
         run only counts. Without ids, filters and `everything` it raises InvalidRequest.
         """
         options = await self._with_job_id(options)
-        return await self.call(
-            parts.dead_letters.redrive(ids, options, everything=everything, dry_run=dry_run, cursor=cursor)
-        )
+        return await self.call(requests.redrive(ids, options, everything=everything, dry_run=dry_run, cursor=cursor))
 
-    async def queues(self) -> "builtins.list[Queue]":
+    async def queues(self) -> builtins.list[Queue]:
         """Return the queues of the stage, with the runs that wait in them."""
-        return await self.call(stage_calls.queues())
+        return await self.call(requests.queues())
 
-    async def overview(self) -> "Overview":
+    async def overview(self) -> Overview:
         """Return the state of the stage: the last hour, queues, workers, due runs and failures."""
-        return await self.call(stage_calls.overview())
+        return await self.call(requests.overview())
 
     async def statistics(
         self,
@@ -233,24 +236,18 @@ class AsyncClient:
         *,
         step: int | None = None,
         priority: str | None = None,
-    ) -> "Statistics":
+    ) -> Statistics:
         """Return the ends of runs and their lateness for each step of a range, by default of the last hour."""
-        return await self.call(stage_calls.statistics(start, end, step, priority))
+        return await self.call(requests.statistics(start, end, step, priority))
 
-    async def gates(self) -> "AsyncIterator[Gate]":
+    async def gates(self) -> AsyncIterator[Gate]:
         """Yield the gates of the tenant, by name. Further pages are read when they are needed."""
-        cursor: str | None = None
-        while True:
-            page = await self.call(stage_calls.gates(cursor))
-            for one in page.gates:
-                yield one
-            cursor = page.cursor
-            if cursor is None:
-                return
+        async for one in self._pages(requests.gates):
+            yield one
 
-    async def gate(self, name: str) -> "Gate":
+    async def gate(self, name: str) -> Gate:
         """Return a gate, or a key of one, such as `customer:42`, with the attempts that have its places."""
-        return await self.call(stage_calls.gate(name))
+        return await self.call(requests.gate(name))
 
     async def set_gate(
         self,
@@ -260,23 +257,21 @@ class AsyncClient:
         per_second: float | None = None,
         burst: int | None = None,
         paused: bool = False,
-    ) -> "Gate":
+    ) -> Gate:
         """Make a gate, or replace all its limits. It returns when they are in force everywhere."""
-        return await self.call(stage_calls.set_gate(name, in_flight, per_second, burst, paused=paused))
+        return await self.call(requests.set_gate(name, in_flight, per_second, burst, paused=paused))
 
     async def delete_gate(self, name: str) -> None:
         """Delete a gate. Runs that wait at it go on without it."""
-        await self.call(stage_calls.delete_gate(name))
+        await self.call(requests.delete_gate(name))
 
-    async def health(self) -> "Health":
+    async def health(self) -> Health:
         """Return whether the scheduler is alive, by the age of its last tick."""
-        return await self.call(parts.operations.health())
+        return await self.call(requests.health())
 
     async def close(self) -> None:
         """Close the connections."""
-        import asyncio  # noqa: PLC0415 - the caller's loop has loaded it; `import onthedot` must not
-
-        await asyncio.to_thread(self._transport.close)
+        await _in_thread(self._transport.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -285,28 +280,33 @@ class AsyncClient:
         await self.close()
 
     async def call(self, operation: Operation[Answer]) -> Answer:
-        """Make one call of `onthedot.client.requests` or `.operations`, with its retries."""
-        import asyncio  # noqa: PLC0415 - as above
-
+        """Make one call of `onthedot.client.requests`, with its retries."""
         trying = Trying(operation, self._tries)
+        while (pause := trying.judge(await _in_thread(self._send, operation))) is not None:
+            await self._sleep(pause)
+        return trying.answer
+
+    async def _pages(self, page: Callable[[str | None], Operation[Page[Answer]]]) -> AsyncIterator[Answer]:
+        """Yield the entries of a list. The next page is read when it is needed."""
+        cursor: str | None = None
         while True:
-            decision = trying.judge(await asyncio.to_thread(self._send, operation))
-            if isinstance(decision, Answered):
-                return decision.value
-            await asyncio.sleep(decision.seconds)
+            found = await self.call(page(cursor))
+            for one in found.entries:
+                yield one
+            cursor = found.cursor
+            if cursor is None:
+                return
 
     async def _job_id(self, job: str) -> str:
         """Return the id of the job with this id or name."""
-        from onthedot.client import job_names as names  # noqa: PLC0415 - few calls need it
-
-        if names.is_id(job):
+        if requests.is_id(job):
             return job
-        search, answer = names.jobs_named(job), None
+        search, answer = requests.jobs_named(job), None
         try:
             while True:
                 answer = await self.call(search.send(answer))
         except StopIteration as found:
-            return names.only_id(job, found.value)
+            return requests.only_id(job, found.value)
 
     async def _with_job_id(self, options: DeadLetterOptions) -> DeadLetterOptions:
         job = options.get("job")

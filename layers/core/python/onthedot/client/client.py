@@ -1,14 +1,32 @@
+# Generated from async_client.py by tools/client/sync.py: run `make generate`, and edit nothing here.
 """The client of the REST API for programs that wait for its answers."""
 
 import builtins
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Self, Unpack
 
-import onthedot.client as parts  # its other modules are loaded by the calls that need them
-from onthedot.client import requests, stage_calls
-from onthedot.client.answers import Execution, FireTime, Job, Workflow
-from onthedot.client.calls import body_of, headers_for
+from onthedot.client import requests
+from onthedot.client.answers import (
+    Backfilled,
+    BulkStep,
+    Causes,
+    Execution,
+    Explanation,
+    FireTime,
+    Forecast,
+    Gate,
+    Health,
+    Job,
+    ListedJob,
+    Overview,
+    Queue,
+    Redriven,
+    Statistics,
+    Worker,
+    Workflow,
+)
+from onthedot.client.calling import TRIES, Trying, body_of, headers_for
 from onthedot.client.errors import ClientError
 from onthedot.client.options import (
     ChangeOptions,
@@ -19,15 +37,8 @@ from onthedot.client.options import (
     Time,
     WorkflowOptions,
 )
-from onthedot.client.requests import Answer, Operation
+from onthedot.client.requests import Answer, Operation, Page
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
-from onthedot.client.trying import TRIES, Answered, Trying
-
-if TYPE_CHECKING:
-    from onthedot.client.dead_letters import Causes, Redriven
-    from onthedot.client.explanations import Explanation
-    from onthedot.client.operations import Backfilled, Forecast, Health, Worker
-    from onthedot.client.stage_answers import BulkStep, Gate, ListedJob, Overview, Queue, Statistics
 
 
 class Client:
@@ -104,7 +115,7 @@ class Client:
         """
         return self.call(requests.run(job_id, payload))
 
-    def explain(self, job_id: str) -> "Explanation":
+    def explain(self, job_id: str) -> Explanation:
         """Return why a job has not run, or what it does now."""
         return self.call(requests.explain(job_id))
 
@@ -121,23 +132,11 @@ class Client:
         needed.
         """
         job = None if job is None else self._job_id(job)
-        cursor: str | None = None
-        while True:
-            page = self.call(requests.executions(cursor, job=job, worker=worker, status=status))
-            yield from page.executions
-            cursor = page.cursor
-            if cursor is None:
-                return
+        yield from self._pages(lambda cursor: requests.executions(cursor, job=job, worker=worker, status=status))
 
-    def list(self, **filters: Unpack[JobFilter]) -> "Iterator[ListedJob]":
+    def list(self, **filters: Unpack[JobFilter]) -> Iterator[ListedJob]:
         """Yield the jobs that pass the filters, the newest first. Further pages are read when they are needed."""
-        cursor: str | None = None
-        while True:
-            page = self.call(stage_calls.list_jobs(filters, cursor))
-            yield from page.jobs
-            cursor = page.cursor
-            if cursor is None:
-                return
+        yield from self._pages(lambda cursor: requests.list_jobs(filters, cursor))
 
     def bulk(
         self,
@@ -146,18 +145,12 @@ class Client:
         ids: Sequence[str] | None = None,
         dry_run: bool = False,
         **filters: Unpack[JobFilter],
-    ) -> "Iterator[BulkStep]":
+    ) -> Iterator[BulkStep]:
         """Pause, resume, cancel, delete or run the jobs with these ids, or all that pass the filters.
 
         Yield the outcome of each step. The next step begins when it is asked for. With `dry_run` it only counts.
         """
-        cursor: str | None = None
-        while True:
-            step = self.call(stage_calls.bulk(action, filters, ids, dry_run=dry_run, cursor=cursor))
-            yield step
-            cursor = step.next_cursor
-            if cursor is None:
-                return
+        yield from self._pages(lambda cursor: requests.bulk(action, filters, ids, dry_run=dry_run, cursor=cursor))
 
     def preview(self, **options: Unpack[PreviewOptions]) -> builtins.list[FireTime]:
         """Return the next fire times of a schedule, without a job."""
@@ -171,33 +164,27 @@ class Client:
         """Return a workflow with the statuses of its jobs."""
         return self.call(requests.get_workflow(workflow_id))
 
-    def backfill(self, job_id: str, start: Time, end: Time, *, limit: int = 100, priority: str = "LOW") -> "Backfilled":
+    def backfill(self, job_id: str, start: Time, end: Time, *, limit: int = 100, priority: str = "LOW") -> Backfilled:
         """Run a recurring job for its fire times from `start` to before `end`, up to `limit` of them."""
-        return self.call(parts.operations.backfill(job_id, start, end, limit, priority))
+        return self.call(requests.backfill(job_id, start, end, limit, priority))
 
-    def forecast(self, minutes: int = 15) -> "Forecast":
+    def forecast(self, minutes: int = 15) -> Forecast:
         """Return how many runs are scheduled for each coming minute."""
-        return self.call(parts.operations.forecast(minutes))
+        return self.call(requests.forecast(minutes))
 
-    def workers(self, status: str | None = None) -> "builtins.list[Worker]":
+    def workers(self, status: str | None = None) -> builtins.list[Worker]:
         """Return the pull workers that may run the tenant's jobs, the latest first."""
-        return self.call(parts.operations.workers(status))
+        return self.call(requests.workers(status))
 
     def dead_letters(self, **options: Unpack[DeadLetterOptions]) -> Iterator[Execution]:
         """Yield the executions that failed for good, the latest first. Further pages are read when they are needed."""
         options = self._with_job_id(options)
-        cursor: str | None = None
-        while True:
-            page = self.call(parts.dead_letters.dead_letters(cursor, options))
-            yield from page.executions
-            cursor = page.cursor
-            if cursor is None:
-                return
+        yield from self._pages(lambda cursor: requests.dead_letters(cursor, options))
 
-    def dead_letter_causes(self, limit: int = 20, **options: Unpack[DeadLetterOptions]) -> "Causes":
+    def dead_letter_causes(self, limit: int = 20, **options: Unpack[DeadLetterOptions]) -> Causes:
         """Return why executions failed for good, the most frequent cause first."""
         options = self._with_job_id(options)
-        return self.call(parts.dead_letters.dead_letter_causes(limit, options))
+        return self.call(requests.dead_letter_causes(limit, options))
 
     def redrive(
         self,
@@ -207,24 +194,22 @@ class Client:
         dry_run: bool = False,
         cursor: str | None = None,
         **options: Unpack[DeadLetterOptions],
-    ) -> "Redriven":
+    ) -> Redriven:
         """Run dead letters again: the ones with these ids, all that pass the filters, or `everything`.
 
         It does as many as one call has time for: call again with the `cursor` of the answer while there is one. A dry
         run only counts. Without ids, filters and `everything` it raises InvalidRequest.
         """
         options = self._with_job_id(options)
-        return self.call(
-            parts.dead_letters.redrive(ids, options, everything=everything, dry_run=dry_run, cursor=cursor)
-        )
+        return self.call(requests.redrive(ids, options, everything=everything, dry_run=dry_run, cursor=cursor))
 
-    def queues(self) -> "builtins.list[Queue]":
+    def queues(self) -> builtins.list[Queue]:
         """Return the queues of the stage, with the runs that wait in them."""
-        return self.call(stage_calls.queues())
+        return self.call(requests.queues())
 
-    def overview(self) -> "Overview":
+    def overview(self) -> Overview:
         """Return the state of the stage: the last hour, queues, workers, due runs and failures."""
-        return self.call(stage_calls.overview())
+        return self.call(requests.overview())
 
     def statistics(
         self,
@@ -233,23 +218,17 @@ class Client:
         *,
         step: int | None = None,
         priority: str | None = None,
-    ) -> "Statistics":
+    ) -> Statistics:
         """Return the ends of runs and their lateness for each step of a range, by default of the last hour."""
-        return self.call(stage_calls.statistics(start, end, step, priority))
+        return self.call(requests.statistics(start, end, step, priority))
 
-    def gates(self) -> "Iterator[Gate]":
+    def gates(self) -> Iterator[Gate]:
         """Yield the gates of the tenant, by name. Further pages are read when they are needed."""
-        cursor: str | None = None
-        while True:
-            page = self.call(stage_calls.gates(cursor))
-            yield from page.gates
-            cursor = page.cursor
-            if cursor is None:
-                return
+        yield from self._pages(requests.gates)
 
-    def gate(self, name: str) -> "Gate":
+    def gate(self, name: str) -> Gate:
         """Return a gate, or a key of one, such as `customer:42`, with the attempts that have its places."""
-        return self.call(stage_calls.gate(name))
+        return self.call(requests.gate(name))
 
     def set_gate(
         self,
@@ -259,17 +238,17 @@ class Client:
         per_second: float | None = None,
         burst: int | None = None,
         paused: bool = False,
-    ) -> "Gate":
+    ) -> Gate:
         """Make a gate, or replace all its limits. It returns when they are in force everywhere."""
-        return self.call(stage_calls.set_gate(name, in_flight, per_second, burst, paused=paused))
+        return self.call(requests.set_gate(name, in_flight, per_second, burst, paused=paused))
 
     def delete_gate(self, name: str) -> None:
         """Delete a gate. Runs that wait at it go on without it."""
-        self.call(stage_calls.delete_gate(name))
+        self.call(requests.delete_gate(name))
 
-    def health(self) -> "Health":
+    def health(self) -> Health:
         """Return whether the scheduler is alive, by the age of its last tick."""
-        return self.call(parts.operations.health())
+        return self.call(requests.health())
 
     def close(self) -> None:
         """Close the connections."""
@@ -282,26 +261,32 @@ class Client:
         self.close()
 
     def call(self, operation: Operation[Answer]) -> Answer:
-        """Make one call of `onthedot.client.requests` or `.operations`, with its retries."""
+        """Make one call of `onthedot.client.requests`, with its retries."""
         trying = Trying(operation, self._tries)
+        while (pause := trying.judge(self._send(operation))) is not None:
+            self._sleep(pause)
+        return trying.answer
+
+    def _pages(self, page: Callable[[str | None], Operation[Page[Answer]]]) -> Iterator[Answer]:
+        """Yield the entries of a list. The next page is read when it is needed."""
+        cursor: str | None = None
         while True:
-            decision = trying.judge(self._send(operation))
-            if isinstance(decision, Answered):
-                return decision.value
-            self._sleep(decision.seconds)
+            found = self.call(page(cursor))
+            yield from found.entries
+            cursor = found.cursor
+            if cursor is None:
+                return
 
     def _job_id(self, job: str) -> str:
         """Return the id of the job with this id or name."""
-        from onthedot.client import job_names as names  # noqa: PLC0415 - few calls need it
-
-        if names.is_id(job):
+        if requests.is_id(job):
             return job
-        search, answer = names.jobs_named(job), None
+        search, answer = requests.jobs_named(job), None
         try:
             while True:
                 answer = self.call(search.send(answer))
         except StopIteration as found:
-            return names.only_id(job, found.value)
+            return requests.only_id(job, found.value)
 
     def _with_job_id(self, options: DeadLetterOptions) -> DeadLetterOptions:
         job = options.get("job")

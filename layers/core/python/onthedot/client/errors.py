@@ -3,8 +3,24 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.errors import Problem as Problem  # noqa: PLC0414 - a part of the client's own surface
+from onthedot.core.errors import OnthedotError, Problem
+
+__all__ = [
+    "AmbiguousName",
+    "ClientError",
+    "Conflict",
+    "Forbidden",
+    "InvalidRequest",
+    "NotFound",
+    "PlaceError",
+    "PreconditionFailed",
+    "Problem",
+    "RateLimited",
+    "ServerError",
+    "TooLarge",
+    "Unauthorized",
+    "Unavailable",
+]
 
 
 class PlaceError(OnthedotError):

@@ -44,11 +44,12 @@ def named_place(url: str | None, token: str | None) -> Place | None:
 def checked_place(url: str, token: str | None, *, is_local: bool = False) -> Place:
     """Return the place of an API. Raise PlaceError when no request can be made of the URL or the token."""
     try:
-        is_url = urlsplit(url).scheme in {"http", "https"} and bool(urlsplit(url).netloc)
+        parts = urlsplit(url)
+        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_url = False
     if not is_url:
-        raise PlaceError(f"{url!r} is no URL of an API; give one such as https://host/path")
+        raise PlaceError(f"{url!r} is not the URL of an API; give one such as https://host/path")
     if not token:
         raise PlaceError(f"{url} needs a token; set it as {TOKEN}")
     if not (token.isascii() and token.isprintable()):

@@ -1,42 +1,62 @@
-"""Make the requests of the API from the arguments of a caller. Nothing here does input or output."""
+"""The calls of the API, each said once: its path, its query or body, and how its answer is read. Nothing here calls.
+
+Both clients and the commands make these calls. The fields of options and answers are in `options` and `answers`.
+"""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, Unpack
+import re
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, Unpack
 from urllib.parse import quote
 
-from onthedot.client.answers import Execution, FireTime, Job, Workflow, read_answer
-from onthedot.client.errors import ClientError, error_of
+from onthedot.client import answers
+from onthedot.client.answers import Execution, Job, Workflow
+from onthedot.client.errors import AmbiguousName, ClientError, InvalidRequest, NotFound, Problem, error_of
 from onthedot.client.options import (
-    ONE_WORK,
+    DEAD_LETTER_NAMES,
     ChangeOptions,
+    DeadLetterOptions,
+    JobFilter,
     JobOptions,
     PreviewOptions,
+    Time,
     WorkflowOptions,
-    in_json,
-    refuse_unknown,
-    with_target,
 )
-
-if TYPE_CHECKING:
-    from onthedot.client.explanations import Explanation
+from onthedot.client.values import Answer as Value
+from onthedot.client.values import read_answer
 
 Answer = TypeVar("Answer")
+Read: TypeAlias = Callable[[Any], Answer]
 PAGE: Final = 100
 MOST_IN_BATCH: Final = 500
+LATE: Final = 503
+"""The status of the answer of a scheduler whose ticks are late."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation(Generic[Answer]):
+class Retries(NamedTuple):
+    """How often a call is tried, and the pauses between in seconds."""
+
+    tries: int = 4
+    first: float = 0.25
+    most: float = 4.0
+    """The pauses double from `first` to `most`."""
+    longest: float = 30.0
+    """A longer `Retry-After` is not waited for: the caller gets the error, with the time in it."""
+    failures: bool = False
+    """Whether a failure inside the API is tried again too."""
+
+
+class Operation(NamedTuple, Generic[Answer]):
     """One call of the API, and how to read its answer."""
 
     method: str
     path: str
-    read: Callable[[Any], Answer]
-    query: Mapping[str, str] = field(default_factory=dict)
+    read: Read[Answer]
+    query: Mapping[str, str] = {}
     body: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    """A value that is sent as JSON, or bytes that are sent as they are."""
+    headers: Mapping[str, str] = {}
     """Headers beside those of every call."""
     repeatable: bool = True
     """Whether the same request again has no second effect."""
@@ -44,6 +64,18 @@ class Operation(Generic[Answer]):
     """Whether a repeated request that finds nothing has had its effect before."""
     also_answers: frozenset[int] = frozenset()
     """Statuses of failures whose document is an answer too."""
+    retries: Retries | None = None
+    """None: the caller's."""
+
+
+class Page(NamedTuple, Generic[Answer]):
+    """A part of a list, and the cursor of the next one. A page may be empty and have a next one."""
+
+    entries: list[Answer]
+    cursor: str | None
+
+
+# Jobs
 
 
 def job_request(handler: str | None = None, payload: Any = None, **options: Unpack[JobOptions]) -> dict[str, Any]:
@@ -60,7 +92,7 @@ def job_request(handler: str | None = None, payload: Any = None, **options: Unpa
 
 def schedule(fields: Mapping[str, Any]) -> Operation[Job]:
     """Return the call that schedules a job. Every retry of it carries the same idempotency key."""
-    return Operation("POST", "/v1/jobs", _reader(Job), body=_with_key(fields))
+    return Operation("POST", "/v1/jobs", _one(Job), body=_with_key(fields))
 
 
 def batches(jobs: Iterable[Mapping[str, Any]]) -> list[Operation[list[Job | ClientError]]]:
@@ -70,23 +102,8 @@ def batches(jobs: Iterable[Mapping[str, Any]]) -> list[Operation[list[Job | Clie
     return [Operation("POST", "/v1/jobs/batch", _read_batch, body={"jobs": part}) for part in parts]
 
 
-def workflow(jobs: Sequence[Mapping[str, Any]], options: WorkflowOptions) -> Operation[Workflow]:
-    """Return the call that starts a workflow."""
-    refuse_unknown(options, WorkflowOptions, "workflow")
-    return workflow_document({**in_json(options), "jobs": [dict(job) for job in jobs]})
-
-
-def workflow_document(fields: Mapping[str, Any]) -> Operation[Workflow]:
-    """Return the call that starts a workflow whose fields are those of the API."""
-    return Operation("POST", "/v1/workflows", _reader(Workflow), body=_with_key(fields))
-
-
-def get_workflow(workflow_id: str) -> Operation[Workflow]:
-    return Operation("GET", f"/v1/workflows/{_part(workflow_id)}", _reader(Workflow))
-
-
 def get(job_id: str) -> Operation[Job]:
-    return Operation("GET", job_path(job_id), _reader(Job))
+    return Operation("GET", _path("jobs", job_id), _one(Job))
 
 
 def change(job_id: str, options: ChangeOptions, if_version: int | None = None) -> Operation[Job]:
@@ -98,101 +115,351 @@ def change(job_id: str, options: ChangeOptions, if_version: int | None = None) -
     refuse_unknown(options, ChangeOptions, "change")
     fields = with_target(in_json(options, with_nulls=True))
     headers = {} if if_version is None else {"If-Match": f'"{if_version}"'}
-    is_repeatable = if_version is None and not _counts_from_now(fields)
-    return Operation("PATCH", job_path(job_id), _reader(Job), body=fields, headers=headers, repeatable=is_repeatable)
-
-
-def _counts_from_now(fields: Mapping[str, Any]) -> bool:
-    """Return whether fire times count from the time of the call. An interval counts from `start_at` if there is one."""
-    return "delay" in fields or ("every" in fields and fields.get("start_at") is None)
+    counts_from_now = "delay" in fields or ("every" in fields and fields.get("start_at") is None)
+    may_repeat = if_version is None and not counts_from_now
+    return Operation("PATCH", _path("jobs", job_id), _one(Job), body=fields, headers=headers, repeatable=may_repeat)
 
 
 def cancel(job_id: str) -> Operation[Job]:
-    return Operation("PUT", f"{job_path(job_id)}/cancel", _reader(Job))
+    return Operation("PUT", _path("jobs", job_id, "cancel"), _one(Job))
 
 
 def delete(job_id: str) -> Operation[None]:
-    return Operation("DELETE", job_path(job_id), lambda _: None, gone_is_done=True)
+    return Operation("DELETE", _path("jobs", job_id), _nothing, gone_is_done=True)
 
 
 def pause(job_id: str) -> Operation[Job]:
-    return Operation("POST", f"{job_path(job_id)}/pause", _reader(Job))
+    return Operation("POST", _path("jobs", job_id, "pause"), _one(Job))
 
 
 def resume(job_id: str) -> Operation[Job]:
-    return Operation("POST", f"{job_path(job_id)}/resume", _reader(Job))
+    return Operation("POST", _path("jobs", job_id, "resume"), _one(Job))
 
 
 def run(job_id: str, payload: Any = None) -> Operation[Execution]:
     """Return the call that runs a job now. It is not repeated, because each one makes a run."""
     body = None if payload is None else {"payload": payload}
-    return Operation("POST", f"{job_path(job_id)}/run", _reader(Execution), body=body, repeatable=False)
+    return Operation("POST", _path("jobs", job_id, "run"), _one(Execution), body=body, repeatable=False)
 
 
-def explain(job_id: str) -> "Operation[Explanation]":
-    return Operation("GET", f"{job_path(job_id)}/explain", _read_explanation)
+def explain(job_id: str) -> Operation[answers.Explanation]:
+    return Operation("GET", _path("jobs", job_id, "explain"), _one(answers.Explanation))
+
+
+def backfill(job_id: str, start: Time, end: Time, limit: int, priority: str) -> Operation[answers.Backfilled]:
+    """Return the call that runs a job for past fire times. A repeated call finds the same runs."""
+    body = {**in_json({"from": start, "to": end}), "limit": limit, "priority": priority}
+    return Operation("POST", _path("jobs", job_id, "backfill"), _one(answers.Backfilled), body=body)
+
+
+def list_jobs(filters: JobFilter, cursor: str | None = None, limit: int = PAGE) -> Operation[Page[answers.ListedJob]]:
+    """Return the call that reads one page of jobs. Raise TypeError for a filter that does not exist."""
+    refuse_unknown(filters, JobFilter, "list")
+    query = _query({**filters, "limit": limit, "cursor": cursor})
+    return Operation("GET", "/v1/jobs", _page(answers.ListedJob, "jobs"), query=query)
+
+
+def bulk(
+    action: str,
+    filters: JobFilter | None = None,
+    ids: Sequence[str] | None = None,
+    *,
+    dry_run: bool = False,
+    cursor: str | None = None,
+) -> Operation[Page[answers.BulkStep]]:
+    """Return the call that acts on some of many jobs. A call that runs jobs is not repeated: it would run them again.
+
+    Raise TypeError for a filter that does not exist.
+    """
+    refuse_unknown(filters or {}, JobFilter, "bulk")
+    chosen = _given({"ids": None if ids is None else list(ids), "filter": _given(filters or {}) or None})
+    body = {"action": action, **chosen, "dry_run": dry_run, **_given({"cursor": cursor})}
+    return Operation("POST", "/v1/jobs/bulk", _read_step, body=body, repeatable=dry_run or action != "run")
+
+
+# Executions and dead letters
 
 
 def execution(execution_id: str) -> Operation[Execution]:
-    return Operation("GET", f"/v1/executions/{_part(execution_id)}", _reader(Execution))
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionPage:
-    """One page of executions, and the cursor of the next one."""
-
-    executions: list[Execution]
-    cursor: str | None
+    return Operation("GET", _path("executions", execution_id), _one(Execution))
 
 
 def executions(
     cursor: str | None, *, job: str | None = None, worker: str | None = None, status: str | None = None
-) -> Operation[ExecutionPage]:
+) -> Operation[Page[Execution]]:
     """Return the call that reads one page of the executions of a job or a worker, or of a status."""
-    given = {"job_id": job, "worker_id": worker, "status": status, "limit": str(PAGE), "cursor": cursor}
-    query = {name: value for name, value in given.items() if value is not None}
-    return Operation("GET", "/v1/executions", _read_page, query=query)
+    query = _query({"job_id": job, "worker_id": worker, "status": status, "limit": PAGE, "cursor": cursor})
+    return Operation("GET", "/v1/executions", _page(Execution, "executions"), query=query)
 
 
-def preview(options: PreviewOptions) -> Operation[list[FireTime]]:
+def dead_letters(cursor: str | None, options: DeadLetterOptions | None = None) -> Operation[Page[Execution]]:
+    """Return the call that reads one page of the executions that failed for good."""
+    query = _query({**_dead_letter_filters(options), "limit": PAGE, "cursor": cursor})
+    return Operation("GET", "/v1/dead-letters", _page(Execution, "dead_letters"), query=query)
+
+
+def dead_letter_causes(limit: int, options: DeadLetterOptions | None = None) -> Operation[answers.Causes]:
+    """Return the call that counts the executions that failed for good by cause."""
+    query = _query({**_dead_letter_filters(options), "by": "cause", "limit": limit})
+    return Operation("GET", "/v1/dead-letters", _one(answers.Causes), query=query)
+
+
+def redrive(
+    ids: Sequence[str] | None,
+    options: DeadLetterOptions | None = None,
+    *,
+    everything: bool = False,
+    dry_run: bool = False,
+    cursor: str | None = None,
+) -> Operation[answers.Redriven]:
+    """Return the call that runs dead letters again. It is not repeated, because its answer counts what it did.
+
+    Raise InvalidRequest when nothing says which ones.
+    """
+    named = _given({"ids": None if ids is None else list(ids), "all": everything or None})
+    chosen = {**named, **_dead_letter_filters(options)}
+    if not chosen:
+        why = "say which dead letters run again: ids, or filters, or everything=True"
+        raise InvalidRequest(f"ids: {why}", code="invalid_request", details=[Problem("ids", why)])
+    body = {**chosen, **_given({"dry_run": dry_run or None, "cursor": cursor})}
+    return Operation("POST", "/v1/dead-letters/redrive", _one(answers.Redriven), body=body, repeatable=dry_run)
+
+
+# Schedules and workflows
+
+
+def preview(options: PreviewOptions) -> Operation[list[answers.FireTime]]:
     refuse_unknown(options, PreviewOptions, "preview")
-    return Operation("POST", "/v1/schedules/preview", _read_times, body=in_json(options))
+    return Operation("POST", "/v1/schedules/preview", _many(answers.FireTime, "fire_times"), body=in_json(options))
 
 
-def _reader(kind: type[Answer]) -> Callable[[Any], Answer]:
-    return lambda document: read_answer(kind, document)
+def forecast(minutes: int) -> Operation[answers.Forecast]:
+    return Operation("GET", "/v1/forecast", _one(answers.Forecast), query={"minutes": str(minutes)})
 
 
-def _read_batch(document: Any) -> list[Job | ClientError]:
-    return [error_of(422, one, None) if "error" in one else read_answer(Job, one) for one in document["jobs"]]
+def workflow(jobs: Sequence[Mapping[str, Any]], options: WorkflowOptions) -> Operation[Workflow]:
+    refuse_unknown(options, WorkflowOptions, "workflow")
+    return workflow_document({**in_json(options), "jobs": [dict(job) for job in jobs]})
 
 
-def _read_page(document: Any) -> ExecutionPage:
-    found = [read_answer(Execution, one) for one in document["executions"]]
-    return ExecutionPage(found, document.get("next_cursor"))
+def workflow_document(fields: Mapping[str, Any]) -> Operation[Workflow]:
+    """Return the call that starts a workflow whose fields are those of the API."""
+    return Operation("POST", "/v1/workflows", _one(Workflow), body=_with_key(fields))
 
 
-def _read_explanation(document: Any) -> "Explanation":
-    from onthedot.client.explanations import Explanation  # noqa: PLC0415 - the first such answer loads it
-
-    return read_answer(Explanation, document)
+def get_workflow(workflow_id: str) -> Operation[Workflow]:
+    return Operation("GET", _path("workflows", workflow_id), _one(Workflow))
 
 
-def _read_times(document: Any) -> list[FireTime]:
-    return [read_answer(FireTime, one) for one in document["fire_times"]]
+# The stage and its gates
 
 
-def job_path(job_id: str) -> str:
-    """Return the path of a job. Raise ValueError when the id is empty."""
-    return f"/v1/jobs/{_part(job_id)}"
+def workers(status: str | None) -> Operation[list[answers.Worker]]:
+    return Operation("GET", "/v1/workers", _many(answers.Worker, "workers"), query=_query({"status": status}))
 
 
-def _part(text: str) -> str:
-    """Return a text as one part of a path. Raise ValueError when it is empty, because another path would be called."""
-    if not text:
-        raise ValueError("the id is empty")
-    return quote(text, safe="")
+def queues() -> Operation[list[answers.Queue]]:
+    return Operation("GET", "/v1/queues", _many(answers.Queue, "queues"))
+
+
+def overview() -> Operation[answers.Overview]:
+    return Operation("GET", "/v1/overview", _one(answers.Overview))
+
+
+def statistics(
+    start: Time | None, end: Time | None, step: int | None, priority: str | None
+) -> Operation[answers.Statistics]:
+    """Return the call that reads statistics. The API chooses a value for None."""
+    query = _query({**in_json({"from": start, "to": end}), "step": step, "priority": priority})
+    return Operation("GET", "/v1/statistics", _one(answers.Statistics), query=query)
+
+
+def health() -> Operation[answers.Health]:
+    return Operation("GET", "/v1/health", _one(answers.Health), also_answers=frozenset({LATE}))
+
+
+def gates(cursor: str | None) -> Operation[Page[answers.Gate]]:
+    return Operation("GET", "/v1/gates", _page(answers.Gate, "gates"), query=_query({"limit": PAGE, "cursor": cursor}))
+
+
+def gate(name: str) -> Operation[answers.Gate]:
+    return Operation("GET", _path("gates", name), _one(answers.Gate))
+
+
+def set_gate(
+    name: str, in_flight: int | None, per_second: float | None, burst: int | None, *, paused: bool
+) -> Operation[answers.Gate]:
+    """Return the call that makes a gate, or replaces all its limits."""
+    body = {"in_flight": in_flight, "per_second": per_second, "burst": burst, "paused": paused}
+    return Operation("PUT", _path("gates", name), _one(answers.Gate), body=body)
+
+
+def delete_gate(name: str) -> Operation[None]:
+    return Operation("DELETE", _path("gates", name), _nothing, gone_is_done=True)
+
+
+# Jobs by their names
+
+Entries: TypeAlias = list[dict[str, Any]]
+Search: TypeAlias = Generator[Operation[Any], Any, Entries]
+"""Yields calls, is sent the document that answers each, and returns the entries of jobs that it has found."""
+APART: Final = ("recurring", "event")
+"""The kinds of jobs that are found among millions of one-off jobs."""
+_MOST_PAGES: Final = 20
+"""Pages of each kind that are read for one name. A page looks at up to 5,000 jobs."""
+
+
+def is_id(text: str) -> bool:
+    """Return whether the text has the shape of an id. Then it is taken for one, without a call."""
+    return re.fullmatch(r"job_[a-z0-9]+(?:\..+)?", text) is not None
+
+
+def jobs_named(name: str) -> Search:
+    """Search the jobs with this name: the recurring and event jobs, else the newest others."""
+    found: Entries = []
+    for kind in APART:
+        found += yield from _with_name(name, kind, _MOST_PAGES)
+    return found or (yield from _with_name(name, "one-off", 1))
+
+
+def _with_name(name: str, kind: str, pages: int) -> Search:
+    found: Entries = []
+    cursor: str | None = None
+    for _ in range(pages):
+        document = yield list_jobs({"kind": kind, "full_name": name}, cursor)._replace(read=as_it_is)
+        found += document["jobs"]
+        cursor = document.get("next_cursor")
+        if cursor is None:
+            break
+    return found
+
+
+def only_id(name: str, jobs: Sequence[dict[str, Any]]) -> str:
+    """Return the id of the only job that was found. Raise NotFound or AmbiguousName."""
+    if not jobs:
+        raise NotFound(f"there is no job {name!r}", code="not_found")
+    if len(jobs) > 1:
+        ids = ", ".join(str(job["job_id"]) for job in jobs[:3])
+        raise AmbiguousName(f"{len(jobs):,} jobs are called {name!r}; give the id of one: {ids}")
+    return str(jobs[0]["job_id"])
+
+
+# Options as a caller gives them, and as the API takes them
+
+_WORK: Final = ("handler", "url", "target")
+_OF_HTTP: Final = ("method", "headers")
+ONE_WORK: Final = "say what the job runs: a handler, url= or target=, and only one of them"
+
+
+def refuse_unknown(options: Mapping[str, Any], kind: Any, function: str) -> None:
+    """Raise TypeError for an option that the TypedDict `kind` does not have, as Python does for named parameters."""
+    known: Iterable[str] = kind.__annotations__
+    for name in options:
+        if name not in known:
+            from difflib import get_close_matches  # noqa: PLC0415 - only for this message
+
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{function}() got an unexpected option {name!r}{hint}")
+
+
+def in_json(options: Mapping[str, Any], *, with_nulls: bool = False) -> dict[str, Any]:
+    """Return the options as JSON values. None is the same as leaving an option out, unless nulls have a meaning."""
+    zone = options.get("timezone")
+    given = options if with_nulls else _given(options)
+    return {name: value if name == "payload" else _value(name, value, zone) for name, value in given.items()}
+
+
+def _value(name: str, value: Any, zone: str | None) -> Any:
+    if isinstance(value, datetime):
+        if value.tzinfo is None and zone is None:
+            raise ValueError(f"{name} has no time zone; give an aware datetime, such as datetime.now(UTC)")
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return _seconds(name, value)
+    if name == "retry" and isinstance(value, int):
+        return {"max_retries": value}
+    return value
+
+
+def _seconds(name: str, value: timedelta) -> float:
+    seconds = value.total_seconds()
+    if name != "every":
+        return seconds
+    if not seconds.is_integer():
+        raise ValueError(f"{name} must be whole seconds")
+    return int(seconds)
+
+
+def with_target(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields with the work of the job as the API takes it. Raise ValueError when there are several works."""
+    fields = {name: value for name, value in given.items() if name not in (*_WORK, *_OF_HTTP)}
+    http = {name: given[name] for name in _OF_HTTP if name in given}
+    work = [name for name in _WORK if name in given]
+    if len(work) > 1:
+        raise ValueError(ONE_WORK)
+    if http and work != ["url"]:
+        raise ValueError("method= and headers= work only with url=")
+    if "handler" in given:
+        return {**fields, "target": {"type": "python", "handler": given["handler"]}}
+    if http:
+        return {**fields, "target": {"type": "http", "url": given["url"], **http}}
+    if "url" in given:
+        return {**fields, "callback_url": given["url"]}
+    return {**fields, "target": given["target"]} if work else fields
+
+
+def _dead_letter_filters(options: DeadLetterOptions | None) -> dict[str, Any]:
+    """Return the filters as the API takes them. Raise TypeError and ValueError."""
+    refuse_unknown(options or {}, DeadLetterOptions, "dead_letters")
+    return {DEAD_LETTER_NAMES.get(name, name): value for name, value in in_json(options or {}).items()}
+
+
+# Paths, queries and answers
+
+
+def _path(*parts: str) -> str:
+    """Return the path of these parts. Raise ValueError when one is empty, because another path would be called."""
+    if not all(parts):
+        raise ValueError("the id or name is empty")
+    return "/v1/" + "/".join(quote(part, safe=":") for part in parts)
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _query(values: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in _given(values).items()}
 
 
 def _with_key(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"idempotency_key": f"client-{os.urandom(16).hex()}", **fields}
+
+
+def as_it_is(document: Any) -> Any:
+    return document
+
+
+def _nothing(_: Any) -> None:
+    return None
+
+
+def _one(kind: type[Value]) -> Read[Value]:
+    return lambda document: read_answer(kind, document)
+
+
+def _many(kind: type[Value], name: str) -> Read[list[Value]]:
+    return lambda document: [read_answer(kind, one) for one in document[name]]
+
+
+def _page(kind: type[Value], name: str) -> Read[Page[Value]]:
+    return lambda document: Page([read_answer(kind, one) for one in document[name]], document.get("next_cursor"))
+
+
+def _read_step(document: Any) -> Page[answers.BulkStep]:
+    return Page([read_answer(answers.BulkStep, document)], document.get("next_cursor"))
+
+
+def _read_batch(document: Any) -> list[Job | ClientError]:
+    return [error_of(422, one, None) if "error" in one else read_answer(Job, one) for one in document["jobs"]]

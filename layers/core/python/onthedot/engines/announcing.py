@@ -4,25 +4,13 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.dead_letters import ALWAYS, Window
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
-from onthedot.domain.shard_history import OVERDUE_AFTER, RENEWED_AFTER
-from onthedot.ports import (
-    Clock,
-    Deadline,
-    ListEntry,
-    Moved,
-    Page,
-    ReadRecords,
-    Refused,
-    RunStore,
-    ShardStore,
-    SlotEntry,
-    Undecided,
-)
+from onthedot.core.errors import Unavailable
+from onthedot.core.moves import Move
+from onthedot.core.ports import Clock, RunStore
+from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import OVERDUE_AFTER, RENEWED_AFTER
+from onthedot.core.slots import BUCKET_MS, bucket_of
+from onthedot.engines.store_around import StoreAround
 
 _LOG: Final = logging.getLogger(__name__)
 MOST_TRIES: Final = 10
@@ -43,7 +31,7 @@ def announce(shards: ShardStore, count: int, now: int) -> None:
     raise Unavailable("the number of shards could not be announced")
 
 
-class AnnouncingStore:
+class AnnouncingStore(StoreAround):
     """A `RunStore` on another one. Before its first write, and then once an hour, it announces its number of shards.
 
     A write whose first announcement fails raises Unavailable and does not happen. An announcement that is repeated may
@@ -51,51 +39,14 @@ class AnnouncingStore:
     """
 
     def __init__(self, store: RunStore, shards: ShardStore, clock: Clock, count: int) -> None:
-        self._store = store
+        super().__init__(store)
         self._shards = shards
         self._clock = clock
         self._count = count
         self._announced_at: int | None = None
         self._next_at = 0
 
-    def create(self, run: Record) -> Record | None:
-        self._announce()
-        return self._store.create(run)
-
-    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
-        self._announce()
-        return self._store.create_many(records, deadline)
-
-    def move(self, move: Move) -> Moved | Refused:
-        self._announce()
-        return self._store.move(move)
-
-    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
-        self._announce()
-        return self._store.move_many(moves, deadline)
-
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None, *, until: int | None = None) -> Page[Record]:
-        return self._store.runs_of(job_id, limit, cursor, until=until)
-
-    def get(self, run_id: str) -> Record | None:
-        return self._store.get(run_id)
-
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
-        return self._store.get_many(run_ids, deadline)
-
-    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
-        return self._store.read_slot(slot, cursor, limit)
-
-    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
-        return self._store.set_aside(run_id, slot, why, now)
-
-    def failed(self, tenant: str, limit: int, cursor: str | None = None, window: Window = ALWAYS) -> Page[Record]:
-        return self._store.failed(tenant, limit, cursor, window)
-
-    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
-        return self._store.listed(partition, limit, after)
-
-    def _announce(self) -> None:
+    def _before(self, moves: Sequence[Move] | None) -> None:  # noqa: ARG002 - any write
         now = self._clock.now()
         if now < self._next_at:
             return

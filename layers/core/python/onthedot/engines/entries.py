@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from onthedot.codec import decode_field, refuse_newer, unreadable
-from onthedot.domain.errors import Unreadable, UnreadableRecord
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.runs.records import Kind, Priority
-from onthedot.ports import SlotEntry
+from onthedot.core.choices import Priority
+from onthedot.core.codec import decode_field, refuse_newer, unreadable
+from onthedot.core.errors import Unreadable, UnreadableRecord
+from onthedot.core.ports import SlotEntry
+from onthedot.core.records import Kind
+from onthedot.gates.names import GateId
 
 Stored = TypeVar("Stored")
 Item = TypeVar("Item")

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
-from onthedot.domain.runs.dead_letters import ALWAYS, Window
-from onthedot.domain.runs.moves import Move, applied
-from onthedot.domain.runs.records import TERMINAL, Record
-from onthedot.ports import Deadline, ListEntry, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
+from onthedot.core.moves import Move, applied
+from onthedot.core.ports import Deadline, Moved, ReadRecords, Refused, RunStore, Undecided
+from onthedot.core.records import TERMINAL, Record
+from onthedot.engines.store_around import StoreAround
 
 MOST_RECORDS: Final = 50_000
 """Most records that are remembered. When there are more, all are forgotten and read again."""
@@ -20,7 +20,7 @@ class QuietStore(RunStore, Protocol):
         ...
 
 
-class LiveRecords:
+class LiveRecords(StoreAround):
     """A `RunStore` on another one, which no other process or object may write to.
 
     A record that was written or read here is remembered until it ends, so it is not read again, and a move on it
@@ -28,7 +28,8 @@ class LiveRecords:
     """
 
     def __init__(self, store: QuietStore) -> None:
-        self._store = store
+        super().__init__(store)
+        self._quiet = store
         self._known: dict[str, Record] = {}
 
     def create(self, run: Record) -> Record | None:
@@ -47,7 +48,7 @@ class LiveRecords:
 
     def move(self, move: Move) -> Moved | Refused:
         known = self._known.pop(move.run_id, None)
-        if known is not None and self._store.apply([move])[0]:
+        if known is not None and self._quiet.apply([move])[0]:
             return Moved(self._keep(applied(known, move)))
         outcome = self._store.move(move)
         self._keep(outcome.run if isinstance(outcome, Moved) else outcome.current)
@@ -57,7 +58,7 @@ class LiveRecords:
         known = {move.run_id: self._known.pop(move.run_id, None) for move in moves}
         if len(known) != len(moves) or None in known.values():
             return self._store.move_many(moves, deadline)
-        done = self._store.apply(moves)
+        done = self._quiet.apply(moves)
         refused = self._store.move_many([m for m, is_done in zip(moves, done, strict=True) if not is_done], deadline)
         others = iter(refused)
         return [
@@ -78,21 +79,9 @@ class LiveRecords:
             self._keep(record)
         return ReadRecords({**known, **read.found}, read.unreadable, read.unread)
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None, *, until: int | None = None) -> Page[Record]:
-        return self._store.runs_of(job_id, limit, cursor, until=until)
-
-    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
-        return self._store.read_slot(slot, cursor, limit)
-
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
         self._forget([run_id])
-        return self._store.set_aside(run_id, slot, why, now)
-
-    def failed(self, tenant: str, limit: int, cursor: str | None = None, window: Window = ALWAYS) -> Page[Record]:
-        return self._store.failed(tenant, limit, cursor, window)
-
-    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
-        return self._store.listed(partition, limit, after)
+        return super().set_aside(run_id, slot, why, now)
 
     def forget_all(self) -> None:
         """Forget all records, so that they are read again."""

@@ -1,25 +1,28 @@
 """The REST API behind an ASGI server: the same routes as on Lambda, with short writes gathered into shared commits."""
 
 import asyncio
+import contextlib
+import gzip
 import logging
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
-from onthedot.api.core.errors import error_response, response_to
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.domain.errors import OnthedotError, Unavailable
-from onthedot.serve.known_tokens import KnownTokens
-from onthedot.serve.long_polls import LongPolls
-from onthedot.serve.outgoing import send_response
-from onthedot.serve.replies import Replies
-from onthedot.wiring.embedded import Embedded
+from onthedot.access.ports import Principal
+from onthedot.access.token_store import TokenStore
+from onthedot.access.tokens import authenticate
+from onthedot.api.errors import error_response, response_to
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.core.errors import OnthedotError, Unavailable
+from onthedot.core.ports import Clock
+from onthedot.core.stopping import Stop
+from onthedot.wiring.embedded import Embedded, GroupCommit
 
 MOST_BODY: Final = 10 * 1024 * 1024
 """Most bytes of a request, as on API Gateway."""
@@ -59,7 +62,6 @@ class App:
         self._polls = LongPolls(partial(handle, embedded.engine))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             return
         try:
@@ -76,11 +78,11 @@ class App:
         await send_response(send, response, scope["headers"])
 
     def end_waits(self) -> None:
-        """Answer all leases that wait, because the server is to stop."""
+        """Answer all waiting leases, because the server is about to stop."""
         self._polls.end_all()
 
     def close(self) -> None:
-        """Begin no request any more."""
+        """Start no further request."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._polls.close()
 
@@ -99,7 +101,7 @@ class App:
         )
 
     async def _answer_once_known(self, scope: Scope, body: bytes, receive: Receive) -> Response:
-        """Answer a request. A caller whose token cannot be read just now may try again."""
+        """Answer 503 when the token cannot be read just now: the caller may try again."""
         try:
             request = self._request(scope, body)
         except Unavailable as error:
@@ -164,3 +166,157 @@ async def _part(receive: Receive) -> Mapping[str, Any]:
     if message["type"] == "http.disconnect":
         raise HungUp
     return message
+
+
+KNOWN_MS: Final = 5_000
+MOST_KNOWN: Final = 1_000
+
+
+class KnownTokens:
+    """The callers by their `Authorization` header. A revoked token stops working within `KNOWN_MS`."""
+
+    def __init__(self, tokens: TokenStore, clock: Clock) -> None:
+        self._tokens = tokens
+        self._clock = clock
+        self._known: dict[str, tuple[int, Principal]] = {}
+
+    def authenticate(self, authorization: str | None) -> Principal | None:
+        """Return the caller that the header names, or None. Wrong tokens are not remembered. Raise Unavailable."""
+        if authorization is None:
+            return None
+        now = self._clock.now()
+        at, principal = self._known.get(authorization, (0, None))
+        if principal is not None and 0 <= now - at < KNOWN_MS:
+            return principal
+        principal = authenticate(self._tokens, authorization)
+        if principal is None:
+            self._known.pop(authorization, None)
+            return None
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[authorization] = (now, principal)
+        return principal
+
+
+Result = TypeVar("Result")
+_Reply = tuple["asyncio.Future[Any]", Any, BaseException | None]
+
+
+class Replies:
+    """Operations of the writer thread that the event loop waits for. All replies of one commit come in one call."""
+
+    def __init__(self, writer: GroupCommit) -> None:
+        self._writer: Final = writer
+        self._ended: list[_Reply] = []
+
+    async def of(self, do: Callable[[], Result]) -> Result:
+        """Return the result once it is on disk. Raise the error of the operation, or Unavailable."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Result] = loop.create_future()
+
+        def done(result: Any, error: BaseException | None) -> None:
+            self._ended.append((future, result, error))
+            if len(self._ended) == 1:
+                loop.call_soon_threadsafe(self._deliver)
+
+        self._writer.submit(do, done)
+        return await future
+
+    def _deliver(self) -> None:
+        ended, self._ended = self._ended, []
+        for future, result, error in ended:
+            if future.done():  # the client has gone
+                continue
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+
+
+MOST_WAITING: Final = 256
+"""How many leases may wait at once. Any more are answered at once, and their workers poll."""
+_HUNG_UP: Final = "the caller has hung up"
+_STOPPING: Final = "the server is stopping"
+
+
+class LongPolls:
+    """Leases of pull workers that wait for a run, each in its own thread until its worker hangs up.
+
+    All methods except `close` belong to the thread of the event loop.
+    """
+
+    def __init__(self, handle: Callable[[Request], Response], most: int = MOST_WAITING) -> None:
+        self._handle = handle
+        self._most = most
+        self._threads = ThreadPoolExecutor(most, thread_name_prefix="lease")
+        self._waiting: set[Stop] = set()
+        self._is_stopping = False
+
+    @property
+    def has_room(self) -> bool:
+        return not self._is_stopping and len(self._waiting) < self._most
+
+    async def answer(self, request: Request, receive: Receive) -> Response:
+        """Answer a lease, which may wait. A worker that hangs up gets no run."""
+        gone = Stop()
+        self._waiting.add(gone)
+        watch = asyncio.ensure_future(_watch(receive, gone))
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, self._handle, replace(request, gone=gone))
+        finally:
+            watch.cancel()
+            self._waiting.discard(gone)
+
+    def end_all(self) -> None:
+        """End all waits, and begin no more."""
+        self._is_stopping = True
+        for gone in list(self._waiting):
+            gone.ask(_STOPPING)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+async def _watch(receive: Receive, gone: Stop) -> None:
+    with contextlib.suppress(asyncio.CancelledError):
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone.ask(_HUNG_UP)
+
+
+LEAST_COMPRESSED: Final = 1024
+"""Shorter texts are sent as they are, like on API Gateway."""
+_KEPT: Final = 256
+"""Compressed texts in memory: more than the console has files."""
+
+
+async def send_response(send: Send, response: Response, asked: Iterable[tuple[bytes, bytes]]) -> None:
+    """Send the response to a request with these headers. Files of the console are compressed once and cached."""
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
+    text = response.text
+    if _may_be_compressed(response, text) and _takes_gzip(asked):
+        content = _compressed(text)
+        headers.append((b"content-encoding", b"gzip"))
+    else:
+        content = text.encode("utf-8", "surrogatepass")
+    if response.status != 304:  # it has no body, and a length would be that of the body it stands for
+        headers.append((b"content-length", str(len(content)).encode()))
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
+
+
+def _may_be_compressed(response: Response, text: str) -> bool:
+    """Only the few fixed texts: compressing any other answer costs more than sending it."""
+    return response.headers.get("Vary") == "Accept-Encoding" and len(text) >= LEAST_COMPRESSED
+
+
+def _takes_gzip(asked: Iterable[tuple[bytes, bytes]]) -> bool:
+    accepted = b",".join(value for name, value in asked if name == b"accept-encoding").lower()
+    choices = [[part.strip() for part in choice.split(b";")] for choice in accepted.split(b",")]
+    return any(choice[0] in {b"gzip", b"*"} and b"q=0" not in choice[1:] for choice in choices)
+
+
+@lru_cache(maxsize=_KEPT)
+def _compressed(text: str) -> bytes:
+    return gzip.compress(text.encode(), 9, mtime=0)

@@ -34,7 +34,7 @@ class ServeHome:
             _make(self.path)
             _make(self.data.parent, mode=0o700)
         except OSError as error:
-            raise BadPlace(f"{self.data.parent} cannot be made: {error.strerror}") from error
+            raise BadPlace(f"{self.data.parent} cannot be created: {error.strerror}") from error
 
     def token(self) -> str | None:
         """Return the token of the server that was here before, if it was one."""
@@ -91,5 +91,5 @@ def port_from(environment: Mapping[str, str]) -> int:
     """Return the port that ONTHEDOT_PORT names. Raise BadPlace."""
     text = environment.get("ONTHEDOT_PORT") or str(DEFAULT_PORT)
     if not (text.isascii() and text.isdigit() and 0 <= int(text) < 65536):
-        raise BadPlace(f"ONTHEDOT_PORT={text!r} is no port; give a number up to 65535")
+        raise BadPlace(f"ONTHEDOT_PORT={text!r} is not a port; use a number from 0 to 65535")
     return int(text)

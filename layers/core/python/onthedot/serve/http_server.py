@@ -12,7 +12,7 @@ from typing import Any, Final
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from onthedot.api.core.errors import error_response
+from onthedot.api.errors import error_response
 
 MOST_HEAD: Final = 64 * 1024
 """Most bytes of a request before its body."""

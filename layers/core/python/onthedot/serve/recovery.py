@@ -8,12 +8,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.ports import Deadline, Engine, SlotEntry
+from onthedot.core.engine import Engine
+from onthedot.core.errors import OnthedotError
+from onthedot.core.ports import Deadline, SlotEntry
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.send import send_runs
+from onthedot.core.served_shards import ServedShards
+from onthedot.core.start import take_over
 from onthedot.serve.worker import PREFIX
-from onthedot.use_cases.attempts.start_run import take_over
-from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.wiring.embedded import Embedded
 
 _LOG: Final = logging.getLogger(__name__)
@@ -32,7 +34,8 @@ class Recovery:
 
     def start(self) -> None:
         """Let ticks begin at once, and begin to send. Raise Unavailable."""
-        self._embedded.progress.forget_ticks()
+        engine = self._embedded.engine
+        self._embedded.progress.forget_ticks(range(ServedShards(engine.shards, engine.deployment.shards).count()))
         self._thread.start()
 
     def stop(self) -> None:

@@ -4,6 +4,7 @@ import ipaddress
 import logging
 import os
 import socket
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -11,18 +12,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.targets.allow_list import AllowList
-from onthedot.ports import Engine, Performer, Principal, Token
+from onthedot.access.ports import Principal, Token
+from onthedot.access.tokens import authenticate, create_token, token_hash
+from onthedot.core.clock import SystemClock
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Performer
 from onthedot.serve.app import App
-from onthedot.serve.clocks import ServerClock
 from onthedot.serve.home import BadPlace, ServeHome
 from onthedot.serve.http_server import HttpServer, leave_at_signals, listen
 from onthedot.serve.recovery import Recovery
 from onthedot.serve.ticks import Ticks
 from onthedot.serve.worker import PREFIX, EmbeddedWorker
 from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.access.tokens import authenticate, create_token, token_hash
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import BadFile, Database, Embedded, embedded, owned_database, server_deployment
 from onthedot.worker import target_factories
 
@@ -112,7 +115,7 @@ def _listening(options: ServeOptions) -> socket.socket:
     except (OSError, OverflowError) as error:
         place = f"{options.host}:{options.port}"
         why = getattr(error, "strerror", None) or str(error)
-        raise BadPlace(f"cannot listen at {place}: {why}; choose another with --port or ONTHEDOT_PORT") from error
+        raise BadPlace(f"cannot listen on {place}: {why}; choose another port with --port or ONTHEDOT_PORT") from error
 
 
 @contextmanager
@@ -188,3 +191,20 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+class ServerClock(SystemClock):
+    """The clock of the machine. One thread, the writer, must not sleep by it, because all others wait for it."""
+
+    def __init__(self) -> None:
+        self._awake: threading.Thread | None = None
+
+    def keep_awake(self, thread: threading.Thread) -> None:
+        """Refuse sleep to this thread."""
+        self._awake = thread
+
+    def sleep_until(self, instant: int) -> None:
+        """Sleep, and return at or after the instant. Raise RuntimeError in the thread that must not sleep."""
+        if instant > self.now() and threading.current_thread() is self._awake:
+            raise RuntimeError("an operation of the writer thread must not sleep")
+        super().sleep_until(instant)

@@ -5,12 +5,12 @@ import threading
 import uuid
 from typing import Final
 
-from onthedot.domain.runs.slots import BUCKET_MS
-from onthedot.ports import Deadline, Tick
-from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.jobs.remove_payloads import remove_unused_payloads
-from onthedot.use_cases.shards.served_shards import ServedShards
+from onthedot.core.ports import Deadline, Tick
+from onthedot.core.served_shards import ServedShards
+from onthedot.core.slots import BUCKET_MS
+from onthedot.core.tick import dispatch_due
+from onthedot.jobs.audit import audit_due_jobs
+from onthedot.jobs.remove_payloads import remove_unused_payloads
 from onthedot.wiring.embedded import Embedded
 
 _LOG: Final = logging.getLogger(__name__)

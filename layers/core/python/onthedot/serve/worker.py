@@ -14,22 +14,22 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from onthedot.domain.backoff import Backoff
-from onthedot.domain.errors import Unavailable, UnreadableRecord
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.progress import LatestProgress
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.records import SERVE_WORKER
-from onthedot.ports import Answer, Engine, Performer, Received
-from onthedot.schema import DEFAULT_POOL
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.call_target import perform
-from onthedot.use_cases.attempts.finish_run import finish_run
-from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verdict, start_run
-from onthedot.use_cases.attempts.stop_reasons import STOPPED, answer_for_stopped
-from onthedot.use_cases.attempts.store_leases import StoreLeases
+from onthedot.core import lifecycle
+from onthedot.core.attempt import perform
+from onthedot.core.choices import Priority
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable, UnreadableRecord
+from onthedot.core.finish import STOPPED, answer_for_stopped, finish_run
+from onthedot.core.leases import StoreLeases
+from onthedot.core.ports import Answer, Performer, Received
+from onthedot.core.progress import LatestProgress
+from onthedot.core.retry import Backoff
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.start import Done, Redeliver, Started, Verdict, start_run
+from onthedot.core.stopping import Stop
 from onthedot.wiring.embedded import Embedded
-from onthedot.worker.priorities import PriorityOrder
+from onthedot.worker.queues import PriorityOrder
+from onthedot.workers.records import SERVE_WORKER
 
 MOST_AT_ONCE: Final = 200
 """Most runs that share the commit of their starts."""

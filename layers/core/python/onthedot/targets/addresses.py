@@ -12,8 +12,8 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 from socket import SOCK_STREAM
 from typing import Any, Final
 
-from onthedot.domain.errors import OnthedotError
-from onthedot.stopping import Stop
+from onthedot.core.errors import OnthedotError
+from onthedot.core.stopping import Stop
 
 Address = IPv4Address | IPv6Address
 Lookup = Callable[..., Iterable[tuple[Any, ...]]]

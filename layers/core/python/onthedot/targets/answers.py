@@ -1,8 +1,26 @@
-"""Answers that performers of several families give, and the texts in them."""
+"""Answers that performers of several families give, and the facts that they send to their targets."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from onthedot.ports import RESULT_BYTES, Answer, Call
+from onthedot.core.instants import format_instant
+from onthedot.core.ports import RESULT_BYTES, Answer, Call
+
+
+def attempt_facts(call: Call) -> Mapping[str, str]:
+    """Return the attempt's ids and times as text for headers and environments.
+
+    The idempotency key is the same for every attempt of a run.
+    """
+    facts = {
+        "job": call.job_id,
+        "run": call.run_id,
+        "attempt": str(call.attempt),
+        "fire_time": format_instant(call.nominal_at),
+        "idempotency_key": call.run_id,
+    }
+    return {**facts, "traceparent": call.traceparent} if call.traceparent else facts
+
 
 MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
 """The longest wait that a target may ask for. A longer one is cut."""
@@ -19,12 +37,10 @@ def retry_after_seconds_ms(text: str) -> int | None:
 
 
 def stopped(call: Call) -> Answer:
-    """Return the answer of a call that was asked to stop and did."""
     return Answer(ok=False, error=f"stopped: {call.stop.reason}", error_class="stopped")
 
 
 def timed_out(call: Call, phase: str) -> Answer:
-    """Return the answer of a call whose time ended in this phase."""
     return Answer(ok=False, error=f"timed out after {call.timeout_ms} ms while {phase}", error_class="timeout")
 
 

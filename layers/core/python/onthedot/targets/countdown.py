@@ -1,8 +1,11 @@
-"""The time that a call has left. One countdown covers all phases of the call."""
+"""The end of a call: its time is over, or it is asked to stop."""
 
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from onthedot.stopping import Stop
+from onthedot.core.stopping import Stop
 
 
 class Stopped(Exception):
@@ -34,6 +37,28 @@ class Countdown:
         return seconds
 
     def raise_if_stopped(self) -> None:
-        """Raise Stopped when the call was asked to stop."""
         if self.stop.reason is not None:
             raise Stopped
+
+
+@contextmanager
+def interruptible(stop: Stop, interrupt: Callable[[], None]) -> Iterator[None]:
+    """Call `interrupt` when a stop is requested inside this block, and never after the block.
+
+    Without the lock the thread that requests the stop could call `interrupt` just after the call ended by itself.
+    The connection or process that it ends might then already serve another call.
+    """
+    lock = threading.Lock()
+    over = False
+
+    def interrupt_unless_over() -> None:
+        with lock:
+            if not over:
+                interrupt()
+
+    with stop.interrupting(interrupt_unless_over):
+        try:
+            yield
+        finally:
+            with lock:
+                over = True

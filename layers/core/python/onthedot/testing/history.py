@@ -1,14 +1,15 @@
-"""The executions and calls of a test so far, and the assertions about them."""
+"""The executions and calls of a test so far, the assertions about them, and the check that a handler is idempotent."""
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from onthedot.client import Client, Execution, Job, Status
-from onthedot.domain.targets.types import PythonTarget
-from onthedot.ports import Engine
-from onthedot.testing.outcomes import calls_in_words, story
+from onthedot.core.engine import Engine
+from onthedot.targets.types import PythonTarget
+from onthedot.testing.scheduler import Fault
 from onthedot.testing.targets import CapturedTargets, HandlerCall, HttpCall
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -44,7 +45,9 @@ class History:
             return
         number = "all" if times is None else str(times)
         of = "" if job is None else f" of {job.id if isinstance(job, Job) else job}"
-        message = f"{number} executions{of} should be {status}, and {len(wanted)} of {len(runs)} are:\n{story(runs)}"
+        message = (
+            f"expected {number} executions{of} to be {status}, but {len(wanted)} of {len(runs)} are:\n{story(runs)}"
+        )
         raise AssertionError(message) from self._error_of(runs)
 
     def assert_called(self, what: str, times: int) -> None:
@@ -54,7 +57,7 @@ class History:
         found = [one for one in calls if (one.url if isinstance(one, HttpCall) else one.handler) == what]
         if len(found) != times:
             listed = calls_in_words(found or calls)
-            raise AssertionError(f"{what} was called {len(found)} times, and not {times} times. Calls:\n{listed}")
+            raise AssertionError(f"{what} was called {len(found)} times, expected {times}. Calls:\n{listed}")
 
     def _error_of(self, runs: Sequence[Execution]) -> BaseException | None:
         """Return the last error that a handler raised in one of these executions, so that pytest shows where."""
@@ -72,7 +75,7 @@ class History:
         found = [wanted] if wanted in ids else [job_id for job_id in ids if wanted in self._names_of(job_id)]
         if not found:
             known = sorted({name for job_id in ids for name in self._names_of(job_id)} or {"(none)"})
-            raise AssertionError(f"there is no job {wanted!r}; the names and handlers of jobs are: {', '.join(known)}")
+            raise AssertionError(f"no job {wanted!r}; known names and handlers: {', '.join(known)}")
         return found
 
     def _names_of(self, job_id: str) -> set[str]:
@@ -82,3 +85,102 @@ class History:
         target = record.definition.target
         handler = target.handler if isinstance(target, PythonTarget) else None
         return {name for name in (record.definition.name, handler) if name is not None}
+
+
+MOST_LINES = 20
+
+
+def story(runs: Sequence[Execution]) -> str:
+    """Return one line for each execution: its time, its status, and how its attempts ended."""
+    return _listed([_line(run) for run in runs]) or "  (no executions)"
+
+
+def calls_in_words(calls: Sequence[HttpCall | HandlerCall]) -> str:
+    """Return one line for each call."""
+    return _listed([_call_line(call) for call in calls]) or "  (no calls)"
+
+
+def _listed(lines: Sequence[str]) -> str:
+    more = [f"  … and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
+    return "\n".join([*(f"  {line}" for line in lines[:MOST_LINES]), *more])
+
+
+def _line(run: Execution) -> str:
+    at = run.fire_time.isoformat() if run.fire_time else "?"
+    return "  ".join([at, str(run.status), run.job_id, *_details(run)])
+
+
+def _details(run: Execution) -> Iterable[str]:
+    if run.count > 1 and run.until is not None:
+        yield f"{run.count} fire times until {run.until.isoformat()}"
+    if run.attempts:
+        yield "; ".join(f"attempt {one.number} {one.outcome}" + _because(one.error) for one in run.attempts)
+    if run.reason and not any(run.reason == one.error for one in run.attempts):
+        yield run.reason
+
+
+def _because(error: str | None) -> str:
+    return f": {error}" if error else ""
+
+
+def _call_line(call: HttpCall | HandlerCall) -> str:
+    if isinstance(call, HttpCall):
+        return f"{call.at.isoformat()}  {call.method} {call.url}  attempt {call.attempt}"
+    raised = f"  raised {call.error!r}" if call.error is not None else ""
+    return f"{call.at.isoformat()}  {call.handler}({call.payload!r})  attempt {call.context.attempt}{raised}"
+
+
+FAULTS: Final = (
+    Fault.DELIVERED_TWICE,
+    Fault.DIES_BEFORE_START,
+    Fault.DIES_BEFORE_CALL,
+    Fault.DIES_BEFORE_FINISH,
+    Fault.FAILS_AFTER_CALL,
+)
+"""Everything that may happen to one run in production, and after which it is delivered again."""
+
+
+class NotIdempotent(AssertionError):
+    """A handler had another effect under a fault than without one."""
+
+
+def check_idempotent(
+    name: str, run: Callable[[Fault | None], None], observe: Callable[[], Any], reset: Callable[[], object] | None
+) -> None:
+    """Call `run` without a fault, then with each, and compare the effects that `observe` shows. Raise NotIdempotent.
+
+    What a number, a list or a tuple has grown by is the effect of one run. Of any other value, the whole value is.
+    """
+    __tracebackhide__ = True
+    expected = _effect(run, None, observe, reset)
+    for fault in FAULTS:
+        found = _effect(run, fault, observe, reset)
+        if found != expected:
+            raise NotIdempotent(
+                f"{name} is not idempotent when {fault.value}:\n"
+                f"  one run without a fault: {expected!r}\n"
+                f"  one run with the fault:  {found!r}\n"
+                "Every attempt of a run gets the same context.idempotency_key. Store it together with the effect,\n"
+                "and skip the effect if the key is already stored."
+            )
+
+
+def _effect(
+    run: Callable[[Fault | None], None],
+    fault: Fault | None,
+    observe: Callable[[], Any],
+    reset: Callable[[], object] | None,
+) -> Any:
+    if reset is not None:
+        reset()
+    before = copy.deepcopy(observe())
+    run(fault)
+    return _growth(before, copy.deepcopy(observe()))
+
+
+def _growth(before: Any, after: Any) -> Any:
+    if isinstance(after, int | float) and isinstance(before, int | float):
+        return after - before
+    if isinstance(after, list | tuple) and isinstance(before, list | tuple) and after[: len(before)] == before:
+        return after[len(before) :]
+    return after

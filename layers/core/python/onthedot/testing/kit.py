@@ -1,29 +1,101 @@
 """The value of the fixture: a client, a clock, captured calls, faults on request, and assertions."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
+from onthedot.access.ports import Principal
+from onthedot.access.signing_keys import keys_of
+from onthedot.access.tokens import authenticate, create_token
+from onthedot.api.http import Request
+from onthedot.api.router import handle
 from onthedot.client import Client, Execution, Job, Status
-from onthedot.client.answers import ENDED
-from onthedot.clock import NOON, VirtualClock
-from onthedot.ports import Answer, Principal
-from onthedot.testing import idempotency
-from onthedot.testing.clock import KitClock, instant_of
-from onthedot.testing.durations import Duration, milliseconds
-from onthedot.testing.faults import FAILED, Armed, Fault, FaultyWorker
-from onthedot.testing.history import History
-from onthedot.testing.outcomes import story
-from onthedot.testing.scheduler import VirtualScheduler
+from onthedot.client.transport import Reply
+from onthedot.client.values import ENDED
+from onthedot.core.clock import NOON, VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer
+from onthedot.testing.history import History, check_idempotent, story
+from onthedot.testing.scheduler import FAILED, Armed, Fault, FaultyWorker, VirtualScheduler
 from onthedot.testing.targets import CapturedTargets, HandlerCall, HttpCall, Scripted
-from onthedot.testing.transport import InProcessTransport
-from onthedot.use_cases.access.signing_keys import keys_of
-from onthedot.use_cases.access.tokens import create_token
-from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
 from onthedot.wiring.virtual import VirtualWorld, virtual_world
+from onthedot.workflows.start import WorkflowStarter
+
+Duration = str | float | timedelta
+_UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
+_PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhdw])\s*")
+
+
+def milliseconds(duration: Duration) -> int:
+    """Read a duration as tests write it: `"1h"`, `"1h30m"`, `3600`, or a timedelta. Raise ValueError."""
+    if isinstance(duration, timedelta):
+        duration = duration.total_seconds()
+    if isinstance(duration, str):
+        return _read(duration)
+    if not 0 <= duration < float("inf"):
+        raise ValueError(f"{duration!r} is not a duration; time only moves forward")
+    return round(duration * 1000)
+
+
+def _read(text: str) -> int:
+    parts = list(_PART.finditer(text.strip()))
+    if not parts or "".join(part.group(0) for part in parts) != text.strip():
+        raise ValueError(f"{text!r} is not a duration; write 90s, 10m, 1h30m, 2d or 1w")
+    return round(sum(float(part[1]) * _UNITS[part[2]] for part in parts))
+
+
+@dataclass(frozen=True, slots=True)
+class KitClock:
+    """The virtual clock. It stands still until the test moves it, and everything due on the way happens then."""
+
+    _scheduler: VirtualScheduler
+
+    @property
+    def now(self) -> datetime:
+        """The virtual time, in UTC."""
+        return datetime.fromtimestamp(self._scheduler.clock.now() / 1000, UTC)
+
+    def advance(self, duration: Duration) -> None:
+        """Let time pass: `"1h"`, `"1h30m"`, seconds, or a timedelta. Everything due on the way runs at its time."""
+        self._scheduler.let_pass(self._scheduler.clock.now() + milliseconds(duration))
+
+    def advance_to(self, time: datetime) -> None:
+        """Let time pass until this time, which must be aware and not before the present."""
+        instant = instant_of(time)
+        if instant < self._scheduler.clock.now():
+            raise ValueError(f"{time.isoformat()} is before {self.now.isoformat()}; time only moves forward")
+        self._scheduler.let_pass(instant)
+
+
+def instant_of(time: datetime) -> int:
+    """Return a time in epoch milliseconds. Raise ValueError when it has no zone."""
+    if time.tzinfo is None:
+        raise ValueError("give a datetime with a time zone, such as datetime(2026, 3, 1, 12, tzinfo=UTC)")
+    return round(time.timestamp() * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class InProcessTransport:
+    """A `Transport` that calls the API in this process, without a server."""
+
+    engine: Engine
+
+    def send(
+        self, method: str, path: str, query: Mapping[str, str], body: bytes | None, headers: Mapping[str, str]
+    ) -> Reply:
+        principal = authenticate(self.engine.tokens, headers.get("Authorization"))
+        request = Request(method, path, dict(query), headers, body or b"", principal)
+        response = handle(self.engine, request)
+        named = {name.lower(): value for name, value in response.headers.items()}
+        return Reply(response.status, response.text.encode(), named)
+
+    def close(self) -> None:
+        pass
+
 
 TENANT: Final = "test"
 START: Final = datetime.fromtimestamp(NOON / 1000, UTC)
@@ -128,7 +200,7 @@ class Kit:
         __tracebackhide__ = True
         if self._worker.armed:
             left = "; ".join(armed.fault.value for armed in self._worker.armed)
-            raise AssertionError(f"the test asked for faults, and no attempt came that they could strike: {left}")
+            raise AssertionError(f"the test asked for faults that no attempt met: {left}")
 
     # Outcomes
 
@@ -195,7 +267,7 @@ class Kit:
         values, give `reset`, which is called before each run.
         """
         __tracebackhide__ = True
-        idempotency.check_idempotent(handler, partial(self._run_with, handler, payload), observe, reset)
+        check_idempotent(handler, partial(self._run_with, handler, payload), observe, reset)
 
     def _run_with(self, handler: str, payload: Any, fault: Fault | None) -> None:
         if fault is not None:

@@ -6,22 +6,25 @@ that is due happens at its exact time, in order, in the calling thread.
 
 import gc
 import random
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Final, Protocol
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.progress import LatestProgress
-from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
-from onthedot.ports import Deadline, Engine, Performer, Received, RunQueues
-from onthedot.schema import DEFAULT_POOL, PRIORITIES
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Done, Verdict
-from onthedot.use_cases.dispatch.dispatch_slots import dispatch_slots
-from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, RunQueues
+from onthedot.core.progress import LatestProgress
+from onthedot.core.records import Record
+from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.core.send import message_for
+from onthedot.core.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
+from onthedot.core.start import Done, Verdict
+from onthedot.core.stopping import Stop
+from onthedot.core.tick import dispatch_slots
 
 TICK_MS: Final = 80_000
 BATCH: Final = 10
@@ -183,3 +186,57 @@ class VirtualScheduler:
             self.queues.delete(received)
         else:
             self.queues.hide(received, max(verdict.after_ms, 1))
+
+
+class Fault(Enum):
+    """A fault of the next attempt. The value says what happens, as a part of a sentence."""
+
+    DELIVERED_TWICE = "its message is delivered again, while it runs and after it has ended"
+    DIES_BEFORE_START = "the worker dies before it stores the start"
+    DIES_BEFORE_CALL = "the worker dies after the start and before the call"
+    DIES_BEFORE_FINISH = "the worker dies after the call and before it stores the result"
+    FAILS = "the attempt fails without a call"
+    FAILS_AFTER_CALL = "the answer to the call is lost"
+
+
+FAILED: Final = Answer(ok=False, error="failed by the test", error_class="injected")
+
+
+@dataclass(frozen=True, slots=True)
+class Armed:
+    """A fault that waits for its attempt, with the answer of an attempt that is to fail."""
+
+    fault: Fault
+    answer: Answer = FAILED
+
+
+@dataclass(slots=True)
+class FaultyWorker(Performer):
+    """A performer on another one. Each armed fault strikes one attempt, in order."""
+
+    performer: Performer
+    armed: deque[Armed] = field(default_factory=deque)
+    scheduler: VirtualScheduler | None = None
+    """The scheduler whose worker this is part of."""
+
+    def before_start(self, received: Received) -> None:  # noqa: ARG002 - any message will do
+        """Raise WorkerDied if the worker is to die before the start of the next run."""
+        if self.armed and self.armed[0].fault is Fault.DIES_BEFORE_START:
+            self.armed.popleft()
+            raise WorkerDied
+
+    def perform(self, call: Call) -> Answer:
+        if not self.armed:
+            return self.performer.perform(call)
+        struck = self.armed.popleft()
+        if struck.fault is Fault.FAILS:
+            return struck.answer
+        if struck.fault is Fault.DIES_BEFORE_CALL:
+            raise WorkerDied
+        if struck.fault is Fault.DELIVERED_TWICE:
+            assert self.scheduler is not None
+            self.scheduler.deliver_twice(call.run_id)
+        answer = self.performer.perform(call)
+        if struck.fault is Fault.DIES_BEFORE_FINISH:
+            raise WorkerDied
+        return struck.answer if struck.fault is Fault.FAILS_AFTER_CALL else answer

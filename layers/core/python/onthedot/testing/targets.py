@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.progress import ProgressReport
-from onthedot.domain.targets.types import HttpTarget, PythonTarget
-from onthedot.jobs import AttemptLink, Context
-from onthedot.ports import Answer, Call, Performer
-from onthedot.targets.http.reply import Reply, judge
-from onthedot.targets.http.request import request_for
+from onthedot.core.clock import VirtualClock
+from onthedot.core.ports import Answer, Call, Performer
+from onthedot.core.progress import ProgressReport
+from onthedot.handlers import AttemptLink, Context
+from onthedot.targets.http.messages import Reply, judge, request_for
 from onthedot.targets.processes.handler_calls import answer_of, message_for, run_handler
+from onthedot.targets.types import HttpTarget, PythonTarget
 
 _CAUGHT: Final = (Exception, SystemExit)
 """The errors of a handler that fail its attempt. KeyboardInterrupt, and the outcomes of pytest, end the test."""

@@ -12,25 +12,25 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from onthedot import __version__
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
-    from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
-    from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
-    from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsWriter
-    from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
+    from onthedot.access.tenant_data import TenantData
+    from onthedot.access.token_store import TokenStore
+    from onthedot.core.engine import Engine
+    from onthedot.core.ports import Clock, DueIndex, Observer
+    from onthedot.core.progress_store import ProgressStore
+    from onthedot.core.shard_store import ShardStore
+    from onthedot.engines.aws.dynamodb.items import DynamoItems
     from onthedot.engines.aws.eventbridge_bus import EventBridgeBus
     from onthedot.engines.aws.s3_blobs import LazyBlobs
     from onthedot.engines.aws.sqs.dead_events import SqsDeadEvents
     from onthedot.engines.aws.sqs.ticks import SqsTickQueue
     from onthedot.engines.aws.sqs.undeliverable import SqsDeadLetters
-    from onthedot.engines.aws.tenant_data import AwsTenantData
-    from onthedot.ports import Clock, Engine, WorkerRegistry
-    from onthedot.ports.metrics import Observer
+    from onthedot.gates.limit_store import LimitsStore
     from onthedot.settings import (
         ApiSettings,
         AuditorSettings,
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
         StoreSettings,
         WorkerSettings,
     )
+    from onthedot.statistics.store import StatisticsWriter
+    from onthedot.workers.registry import WorkerRegistry
 
 AWS_ERRORS: Final = (BotoCoreError, ClientError)
 """Every error that a call of AWS raises, for a command that reports them to its user."""
@@ -84,7 +86,7 @@ def default_region() -> str | None:
 
 def engine_of(settings: "StoreSettings", *, dynamodb: Any = None, sqs: Any = None, **options: Any) -> "Engine":
     """Return the engine for these settings. It makes the clients that the caller does not pass."""
-    from onthedot.domain.runs.queue_names import queue_urls  # noqa: PLC0415 - see the module's docstring
+    from onthedot.core.slots import queue_urls  # noqa: PLC0415 - see the module's docstring
     from onthedot.wiring.aws_engine import aws_engine, deployment_of  # noqa: PLC0415 - as above
 
     deployment = deployment_of(settings)
@@ -122,12 +124,20 @@ def events_engine(settings: "EventsSettings") -> "tuple[Engine, SqsDeadEvents]":
     return engine, SqsDeadEvents(sqs, settings.queue_base + QUEUE)
 
 
-def dispatcher_engine(settings: "DispatcherSettings") -> "tuple[Engine, DynamoProgressStore]":
-    from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore  # noqa: PLC0415 - as above
+def items_of(table: str, **connection: Any) -> "DynamoItems":
+    """Return the items of a table. A command passes the region, the endpoint and the keys as `connection`."""
+    from onthedot.engines.aws.dynamodb.items import DynamoItems  # noqa: PLC0415 - as above
+
+    return DynamoItems(client("dynamodb", **connection), table, SystemClock())
+
+
+def dispatcher_engine(settings: "DispatcherSettings") -> "tuple[Engine, ProgressStore]":
+    from onthedot.core.progress_store import ProgressStore  # noqa: PLC0415 - as above
+    from onthedot.engines.aws.dynamodb.items import DynamoItems  # noqa: PLC0415 - as above
 
     dynamodb = client("dynamodb")
     engine = engine_of(settings, dynamodb=dynamodb, cloudwatch=cache(lambda: client("cloudwatch")))
-    return engine, DynamoProgressStore(dynamodb, settings.table)
+    return engine, ProgressStore(DynamoItems(dynamodb, settings.table, engine.clock))
 
 
 def auditor_engine(settings: "AuditorSettings", **connection: Any) -> "Engine":
@@ -136,22 +146,28 @@ def auditor_engine(settings: "AuditorSettings", **connection: Any) -> "Engine":
     return engine_of(settings, dynamodb=dynamodb, sqs=sqs)
 
 
-def limits_store(table: str, **connection: Any) -> "DynamoLimitsStore":
-    from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore  # noqa: PLC0415 - as above
+def limits_store(table: str, **connection: Any) -> "LimitsStore":
+    from onthedot.gates.limit_store import LimitsStore  # noqa: PLC0415 - as above
 
-    return DynamoLimitsStore(client("dynamodb", **connection), table)
-
-
-def shard_store(table: str, **connection: Any) -> "DynamoShardStore":
-    from onthedot.engines.aws.dynamodb.shards import DynamoShardStore  # noqa: PLC0415 - as above
-
-    return DynamoShardStore(client("dynamodb", **connection), table)
+    return LimitsStore(items_of(table, **connection), SystemClock())
 
 
-def token_store(table: str, **connection: Any) -> "DynamoTokenStore":
-    from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore  # noqa: PLC0415 - as above
+def shard_store(table: str, **connection: Any) -> "ShardStore":
+    from onthedot.core.shard_store import ShardStore  # noqa: PLC0415 - as above
 
-    return DynamoTokenStore(client("dynamodb", **connection), table, SystemClock())
+    return ShardStore(items_of(table, **connection))
+
+
+def due_index(table: str, **connection: Any) -> "DueIndex":
+    from onthedot.engines.aws.dynamodb.store import DynamoRunStore  # noqa: PLC0415 - as above
+
+    return DynamoRunStore(client("dynamodb", **connection), table, SystemClock())
+
+
+def token_store(table: str, **connection: Any) -> "TokenStore":
+    from onthedot.access.token_store import TokenStore  # noqa: PLC0415 - as above
+
+    return TokenStore(items_of(table, **connection), SystemClock())
 
 
 def restored_table(
@@ -164,12 +180,10 @@ def restored_table(
     return restored.name, restored.stream_arn
 
 
-def tenant_data(table: str, bucket: str) -> "AwsTenantData":
-    from onthedot.engines.aws.s3_blobs import S3_OPTIONS  # noqa: PLC0415 - as above
-    from onthedot.engines.aws.tenant_data import AwsTenantData  # noqa: PLC0415 - as above
+def tenant_data(table: str, bucket: str) -> "TenantData":
+    from onthedot.access.tenant_data import TenantData  # noqa: PLC0415 - as above
 
-    s3 = client("s3", config=CONFIG.merge(S3_OPTIONS))
-    return AwsTenantData(client("dynamodb"), s3, table, bucket, clock=SystemClock())
+    return TenantData(items_of(table), blobs_in(bucket))
 
 
 def tick_queue(settings: "PlannerSettings | DispatcherSettings") -> "SqsTickQueue":
@@ -185,9 +199,9 @@ def dead_letters(settings: "PlannerSettings") -> "SqsDeadLetters":
 
 
 def worker_registry(table: str) -> "WorkerRegistry":
-    from onthedot.engines.aws.dynamodb.registry import DynamoWorkerRegistry  # noqa: PLC0415 - as above
+    from onthedot.workers.registry import WorkerRegistry  # noqa: PLC0415 - as above
 
-    return DynamoWorkerRegistry(client("dynamodb"), table, SystemClock())
+    return WorkerRegistry(items_of(table))
 
 
 def publisher(settings: "PublisherSettings") -> "tuple[EventBridgeBus, SystemClock]":
@@ -197,7 +211,7 @@ def publisher(settings: "PublisherSettings") -> "tuple[EventBridgeBus, SystemClo
     return EventBridgeBus(client("events"), settings.bus, clock), clock
 
 
-def statistics_writer(settings: "StatisticsSettings") -> "tuple[DynamoStatisticsWriter, SystemClock]":
-    from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsWriter  # noqa: PLC0415 - as above
+def statistics_writer(settings: "StatisticsSettings") -> "tuple[StatisticsWriter, SystemClock]":
+    from onthedot.statistics.store import StatisticsWriter  # noqa: PLC0415 - as above
 
-    return DynamoStatisticsWriter(client("dynamodb"), settings.table), SystemClock()
+    return StatisticsWriter(items_of(settings.table)), SystemClock()

@@ -1,35 +1,42 @@
 """The AWS engine as one value, on given clients."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.targets import allow_list
-from onthedot.domain.workers.pools import pools_from_text
+from onthedot.access.signing_store import SigningStore
+from onthedot.access.token_store import TokenStore
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Blobs, Clock
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.shard_store import ShardStore
+from onthedot.core.slots import Deployment
 from onthedot.engines.announcing import AnnouncingStore
-from onthedot.engines.aws.dynamodb.gates import DynamoGateStore
-from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
-from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
-from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
-from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
-from onthedot.engines.aws.dynamodb.stage import known_stage
-from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsStore
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
-from onthedot.engines.aws.dynamodb.stored_entries import DynamoStoredEntries
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.aws.s3_blobs import NoBlobs
 from onthedot.engines.aws.sqs.queues import SHORT_POLL_SECONDS, SqsRunQueues
-from onthedot.engines.caches import CachedGates, CachedLimits, CachedSigning
 from onthedot.engines.freezing import FreezableStore
-from onthedot.engines.grouped_gates import GroupedGates
-from onthedot.ports import Blobs, Clock, Engine, Transfer
+from onthedot.events.pattern_store import PatternStore
+from onthedot.gates.grouped import GroupedGates
+from onthedot.gates.limit_store import LimitsStore
 from onthedot.settings import ApiSettings, StoreSettings, WorkerSettings
+from onthedot.statistics.store import StatisticsStore
+from onthedot.targets import rules
+from onthedot.transfer.ports import Transfer
+from onthedot.transfer.stage_store import StageStore
+from onthedot.transfer.stored_entries import StoredEntries
+from onthedot.workers.pools import pools_from_text
+from onthedot.workers.registry import WorkerRegistry
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
     from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_sqs.client import SQSClient
+
+STAGE_KNOWN_MS: Final = 5_000
+STAGE_SETTLE_MS: Final = 90_000
+"""No process that goes by the state before writes any more: it is known for 30 s at most, a batch of moves is tried for
+30 s at most, and its last call takes 20 s at most."""
 
 
 def aws_engine(
@@ -46,26 +53,27 @@ def aws_engine(
     stage_name: str = "",
 ) -> Engine:
     """Return the engine on these clients. Without `blobs` it can neither store nor read a large payload."""
-    shards = DynamoShardStore(dynamodb, table)
+    items = DynamoItems(dynamodb, table, clock)
+    shards = ShardStore(items)
     store = AnnouncingStore(DynamoRunStore(dynamodb, table, clock), shards, clock, deployment.shards)
-    stage = known_stage(dynamodb, table, clock)
+    stage = StageStore(items, clock, known_ms=STAGE_KNOWN_MS, settle_ms=STAGE_SETTLE_MS)
     return Engine(
         store=FreezableStore(store, stage),
         queues=SqsRunQueues(sqs, cloudwatch, queue_urls, clock, poll_seconds=poll_seconds),
         blobs=blobs or NoBlobs(),
         clock=clock,
         deployment=deployment,
-        limits=CachedLimits(DynamoLimitsStore(dynamodb, table), clock),
-        registry=DynamoWorkerRegistry(dynamodb, table, clock),
-        signing=CachedSigning(DynamoSigningStore(dynamodb, table), clock),
-        patterns=DynamoPatternStore(dynamodb, table, clock),
+        limits=LimitsStore(items, clock, remembers=True),
+        registry=WorkerRegistry(items),
+        signing=SigningStore(items, clock, remembers=True),
+        patterns=PatternStore(items),
         shards=shards,
-        gates=CachedGates(GroupedGates(DynamoGateStore(dynamodb, table, clock)), clock),
-        tokens=DynamoTokenStore(dynamodb, table, clock),
-        tick_times=DynamoProgressStore(dynamodb, table),
+        gates=GroupedGates(items, clock, remembers=True),
+        tokens=TokenStore(items, clock),
+        tick_times=ProgressStore(items),
         stage=stage,
-        transfer=Transfer(DynamoStoredEntries(dynamodb, table), store),
-        statistics=DynamoStatisticsStore(dynamodb, table),
+        transfer=Transfer(StoredEntries(items), store),
+        statistics=StatisticsStore(items),
         kind="aws",
         stage_name=stage_name,
     )
@@ -80,5 +88,5 @@ def deployment_of(settings: StoreSettings) -> Deployment:
         settings.history_days,
         settings.backlog_limit,
         pools_from_text(settings.pools),
-        allow_list.from_json(allowed),
+        rules.from_json(allowed),
     )

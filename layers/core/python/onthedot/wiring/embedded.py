@@ -6,22 +6,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.targets.allow_list import AllowList
-from onthedot.domain.workers.pools import LONGEST_PULL, PULL_STORAGE_MB, Pool, PoolKind, Pools
-from onthedot.engines.caches import CachedGates, CachedLimits, CachedSigning
+from onthedot.core.choices import LONGEST_PULL
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Clock
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import Deployment
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database, NewerFile
 from onthedot.engines.sqlite.file_lock import AlreadyServed, FileLock
 from onthedot.engines.sqlite.group_commit import GroupCommit
 from onthedot.engines.sqlite.lease_waits import SqliteLeaseWaits
 from onthedot.engines.sqlite.live_queues import LiveQueues
-from onthedot.engines.sqlite.progress import SqliteProgressStore
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Clock, Engine
-from onthedot.schema import DEFAULT_POOL
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.sqlite import SqliteEngine
+from onthedot.workers.pools import PULL_STORAGE_MB, Pool, PoolKind, Pools
 
 __all__ = ["BadFile", "Database", "Embedded", "GroupCommit", "embedded", "owned_database", "server_deployment"]
 
@@ -40,7 +41,7 @@ class Embedded:
     database: Database
     writer: GroupCommit
     queues: LiveQueues
-    progress: SqliteProgressStore
+    progress: ProgressStore
     runs: SqliteRunStore
     blobs: SqliteBlobs
 
@@ -72,14 +73,11 @@ def owned_database(path: Path) -> Iterator[Database]:
 
 def embedded(database: Database, clock: Clock, deployment: Deployment) -> Embedded:
     """Return the engine of a server on this database."""
-    made = SqliteEngine.on(database, clock, deployment)
+    made = SqliteEngine.on(database, clock, deployment, remembers=True)
     queues = LiveQueues(database, clock)
     engine = replace(
         made.engine,
         queues=queues,
-        limits=CachedLimits(made.limits, clock),
-        gates=CachedGates(made.gates, clock),
-        signing=CachedSigning(made.signing, clock),
         lease_waits=SqliteLeaseWaits(queues),
         ticking_since=clock.now(),
         index_lags=False,

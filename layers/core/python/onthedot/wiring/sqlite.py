@@ -1,34 +1,43 @@
 """The embedded engine as one value."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Final, Self
 
-from onthedot.domain.deployment import Deployment
+from onthedot.access.signing_store import SigningStore
+from onthedot.access.tenant_data import TenantData
+from onthedot.access.token_store import TokenStore
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Clock, DueIndex
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.shard_store import ShardStore
+from onthedot.core.slots import Deployment
 from onthedot.engines.announcing import AnnouncingStore
-from onthedot.engines.freezing import FreezableStore, KnownStage
+from onthedot.engines.freezing import FreezableStore
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
-from onthedot.engines.sqlite.gates import SqliteGateStore
-from onthedot.engines.sqlite.limits import SqliteLimitsStore
-from onthedot.engines.sqlite.patterns import SqlitePatternStore
-from onthedot.engines.sqlite.progress import SqliteProgressStore
+from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
-from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
-from onthedot.engines.sqlite.shards import SqliteShardStore
-from onthedot.engines.sqlite.stage import known_stage
-from onthedot.engines.sqlite.statistics import SqliteStatistics
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.engines.sqlite.stored_entries import SqliteStoredEntries
-from onthedot.engines.sqlite.tenant_data import SqliteTenantData
-from onthedot.engines.sqlite.tokens import SqliteTokenStore
-from onthedot.ports import Clock, Engine, Transfer
+from onthedot.events.pattern_store import PatternStore
+from onthedot.gates.limit_store import LimitsStore
+from onthedot.gates.state_store import GateStore
+from onthedot.statistics.store import StatisticsStore
+from onthedot.transfer.ports import Transfer
+from onthedot.transfer.stage_store import StageStore
+from onthedot.transfer.stored_entries import StoredEntries
+from onthedot.workers.registry import WorkerRegistry
+
+STAGE_KNOWN_MS: Final = 1_000
+STAGE_SETTLE_MS: Final = 5_000
+"""One process owns the file and follows its own change at once. A thread that checked the state before writes within
+this time: it waits for nothing but the lock."""
 
 
 @dataclass(frozen=True)
 class SqliteEngine:
     """Every port of the embedded engine, on one database and one clock.
 
-    It needs no caches: a read of SQLite is cheap.
+    Its stores remember nothing unless asked: a read of SQLite is cheap.
     """
 
     clock: Clock
@@ -37,45 +46,62 @@ class SqliteEngine:
     store: AnnouncingStore
     queues: SqliteRunQueues
     ticks: SqliteTickQueue
-    progress: SqliteProgressStore
-    tokens: SqliteTokenStore
+    items: SqliteItems
+    progress: ProgressStore
+    tokens: TokenStore
     blobs: SqliteBlobs
-    limits: SqliteLimitsStore
-    registry: SqliteWorkerRegistry
-    signing: SqliteSigningStore
-    patterns: SqlitePatternStore
-    shards: SqliteShardStore
-    gates: SqliteGateStore
-    tenant_data: SqliteTenantData
-    stage: KnownStage
-    stored_entries: SqliteStoredEntries
-    statistics: SqliteStatistics
+    limits: LimitsStore
+    registry: WorkerRegistry
+    signing: SigningStore
+    patterns: PatternStore
+    shards: ShardStore
+    due_index: DueIndex
+    gates: GateStore
+    tenant_data: TenantData
+    stage: StageStore
+    stored_entries: StoredEntries
+    statistics: StatisticsStore
 
     @classmethod
-    def on(cls, database: Database, clock: Clock, deployment: Deployment, page_size: int | None = None) -> Self:
-        """Return the engine on this database. `page_size` replaces the stores' own sizes of a page."""
+    def on(
+        cls,
+        database: Database,
+        clock: Clock,
+        deployment: Deployment,
+        page_size: int | None = None,
+        *,
+        remembers: bool = False,
+    ) -> Self:
+        """Return the engine on this database. `page_size` replaces the stores' own sizes of a page.
+
+        With `remembers`, limits and signing keys are read at most every second or minute. Then this engine must be the
+        only writer.
+        """
         pages = {} if page_size is None else {"page_size": page_size}
-        shards = SqliteShardStore(database, **pages)
+        items, runs = SqliteItems(database, clock, **pages), SqliteRunStore(database, clock, **pages)
+        shards, blobs = ShardStore(items), SqliteBlobs(database)
         return cls(
             clock,
             database,
             deployment,
-            AnnouncingStore(SqliteRunStore(database, clock, **pages), shards, clock, deployment.shards),
+            AnnouncingStore(runs, shards, clock, deployment.shards),
             SqliteRunQueues(database, clock),
             SqliteTickQueue(database, clock),
-            SqliteProgressStore(database),
-            SqliteTokenStore(database, clock),
-            SqliteBlobs(database),
-            SqliteLimitsStore(database),
-            SqliteWorkerRegistry(database, clock),
-            SqliteSigningStore(database),
-            SqlitePatternStore(database, clock, **pages),
+            items,
+            ProgressStore(items),
+            TokenStore(items, clock),
+            blobs,
+            LimitsStore(items, clock, remembers=remembers),
+            WorkerRegistry(items),
+            SigningStore(items, clock, remembers=remembers),
+            PatternStore(items, **pages),
             shards,
-            SqliteGateStore(database, clock),
-            SqliteTenantData(database, **pages),
-            known_stage(database, clock),
-            SqliteStoredEntries(database),
-            SqliteStatistics(database),
+            runs,
+            GateStore(items, clock, remembers=remembers),
+            TenantData(items, blobs, **pages),
+            StageStore(items, clock, known_ms=STAGE_KNOWN_MS, settle_ms=STAGE_SETTLE_MS),
+            StoredEntries(items),
+            StatisticsStore(items),
         )
 
     @property

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from onthedot.clock import SystemClock
-from onthedot.domain.deployment import Deployment
+from onthedot.core.clock import SystemClock
+from onthedot.core.engine import Engine
+from onthedot.core.slots import Deployment
 from onthedot.engines.sqlite.backup import copy_database
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Engine
 from onthedot.wiring.embedded import HISTORY_DAYS, LOOKAHEAD, SHARDS
 from onthedot.wiring.sqlite import SqliteEngine
 

@@ -5,19 +5,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.workers.pools import LONGEST_PULL, PULL_STORAGE_MB, Pool, PoolKind, Pools
+from onthedot.core.choices import LONGEST_PULL
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import Deployment
 from onthedot.engines.announcing import AnnouncingStore
-from onthedot.engines.caches import CachedLimits, CachedSigning
 from onthedot.engines.live_records import LiveRecords
 from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.memory import MemoryDatabase
 from onthedot.engines.sqlite.outlook import SqliteOutlook
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Engine
-from onthedot.schema import DEFAULT_POOL
 from onthedot.wiring.sqlite import SqliteEngine
+from onthedot.workers.pools import PULL_STORAGE_MB, Pool, PoolKind, Pools
 
 KEPT_DAYS: Final = 36_500
 """Ended runs stay for a century, so that a test can read the history of a simulated year."""
@@ -58,7 +58,7 @@ class VirtualWorld:
 def virtual_world(clock: VirtualClock) -> Iterator[VirtualWorld]:
     """Open an empty engine in memory. It is gone when the context ends."""
     with MemoryDatabase() as database:
-        engine = SqliteEngine.on(database, clock, DEPLOYMENT).engine
+        engine = SqliteEngine.on(database, clock, DEPLOYMENT, remembers=True).engine
         records = LiveRecords(SqliteRunStore(database, clock))
         queues = LiveQueues(database, clock)
         outlook = SqliteOutlook(database)
@@ -72,6 +72,4 @@ def _remembering(engine: Engine, records: LiveRecords, queues: LiveQueues) -> En
         store=AnnouncingStore(records, engine.shards, engine.clock, engine.deployment.shards),
         queues=queues,
         index_lags=False,
-        limits=CachedLimits(engine.limits, engine.clock),
-        signing=CachedSigning(engine.signing, engine.clock),
     )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.config import Config
 
-from onthedot.clock import SystemClock
-from onthedot.ports import Engine, Performer
+from onthedot.core.clock import SystemClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Performer
 from onthedot.settings import WorkerSettings
 from onthedot.wiring import aws
 from onthedot.worker import target_factories
@@ -23,9 +24,8 @@ def push_targets(settings: WorkerSettings, engine: Engine) -> "TargetRouter":
 
     The HTTP caller is made now, because most jobs are HTTP callbacks. The others are made when first called.
     """
-    from onthedot.targets.canary import Canary  # noqa: PLC0415 - only Lambda workers perform it
     from onthedot.targets.http.caller import HttpCaller  # noqa: PLC0415 - a pull worker makes its own when needed
-    from onthedot.targets.router import TargetRouter  # noqa: PLC0415 - as above
+    from onthedot.targets.router import Canary, TargetRouter  # noqa: PLC0415 - only push workers need it here
 
     private = settings.allow_private_targets
     http = HttpCaller(allow_private=private, clock=engine.clock)
@@ -48,20 +48,19 @@ def aws_factories(engine: Engine, calls_role: str) -> dict[str, Callable[[], Per
 
     @cache
     def make() -> Callable[..., Any]:
-        from onthedot.targets.aws.assumed_role import session_of  # noqa: PLC0415 - made when first called
-        from onthedot.targets.aws.clients import make_client  # noqa: PLC0415 - as above
+        from onthedot.targets.aws.clients import make_client, session_of  # noqa: PLC0415 - made when first called
 
         if not calls_role:
             return make_client
         return partial(make_client, session=session_of(calls_role, cache(lambda: aws.client("sts"))))
 
     def invoker() -> Performer:
-        from onthedot.targets.aws.lambda_invoker import LambdaInvoker  # noqa: PLC0415 - as above
+        from onthedot.targets.aws.callers import LambdaInvoker  # noqa: PLC0415 - as above
 
         return LambdaInvoker(allow_list=engine.deployment.allow_list, make=partial(make(), "lambda"))
 
     def caller() -> Performer:
-        from onthedot.targets.aws.api_caller import AwsCaller  # noqa: PLC0415 - as above
+        from onthedot.targets.aws.callers import AwsCaller  # noqa: PLC0415 - as above
 
         return AwsCaller(allow_list=engine.deployment.allow_list, make=make())
 
@@ -73,8 +72,7 @@ def direct_source(settings: WorkerSettings, pool: str) -> "tuple[DirectWorkSourc
     from onthedot.engines.aws.sqs.queues import LONG_POLL_SECONDS  # noqa: PLC0415 - Lambda workers need none of this
     from onthedot.engines.counting import counted  # noqa: PLC0415 - as above
     from onthedot.observability import Metrics, write_to_log  # noqa: PLC0415 - as above
-    from onthedot.worker.clock_check import ClockCheck  # noqa: PLC0415 - as above
-    from onthedot.worker.direct_source import DirectWorkSource  # noqa: PLC0415 - as above
+    from onthedot.worker.direct_source import ClockCheck, DirectWorkSource  # noqa: PLC0415 - as above
 
     boto3.setup_default_session()
     clock = ClockCheck(SystemClock().now)

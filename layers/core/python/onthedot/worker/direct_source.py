@@ -1,28 +1,31 @@
 """The work source of a worker with AWS credentials: use cases in its own process, messages straight from the queues."""
 
 import random
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from onthedot.domain.errors import InvalidRequest, JobNotFound, StaleAttempt, Unavailable, WorkerNotFound
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.progress import LatestProgress, ProgressReport
-from onthedot.domain.runs.records import Definition, Priority, Record
-from onthedot.domain.workers.pools import Needs, worker_needs
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
-from onthedot.ports import Answer, Engine, Performer
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.call_target import perform
-from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.lease_batch import LeasedRun
-from onthedot.use_cases.workers.lease_runs import lease_runs
-from onthedot.use_cases.workers.report_run import complete_run, keep_lease
-from onthedot.use_cases.workers.worker_registry import Offer, beat_worker, find_worker, register_worker
-from onthedot.worker.polling import POLL_SECONDS, PolledQueues
+from onthedot.core import lifecycle
+from onthedot.core.attempt import perform
+from onthedot.core.choices import Priority
+from onthedot.core.engine import Engine
+from onthedot.core.errors import InvalidRequest, JobNotFound, StaleAttempt, Unavailable, WorkerNotFound
+from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.ports import Answer, Performer
+from onthedot.core.progress import LatestProgress, ProgressReport
+from onthedot.core.records import Definition, Record
+from onthedot.core.stopping import Stop
+from onthedot.worker.queues import POLL_SECONDS, PolledQueues
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
+from onthedot.workers.lease import LeasedRun, lease_runs
+from onthedot.workers.pools import Needs, worker_needs
+from onthedot.workers.records import Load, Resources, WorkerRecord
+from onthedot.workers.registrations import Offer, beat_worker, find_worker, register_worker
+from onthedot.workers.report import complete_run, keep_lease
 
 ALL_TENANTS: Final = None
 """The tenant of the operator's worker, which serves all tenants."""
@@ -56,7 +59,6 @@ class DirectWorkSource(WorkSource):
         self._worker: WorkerRecord | None = None
 
     def register(self, offer: Offer) -> str:
-        """Write the worker into the registry."""
         try:
             self._worker = register_worker(self._engine, ALL_TENANTS, offer)
         except InvalidRequest as error:
@@ -87,7 +89,6 @@ class DirectWorkSource(WorkSource):
         return LeasedTasks([self._task(lease) for lease in leased.leases], leased.alone_waiting)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a message of the pool's queues."""
         return self._queues.wait(seconds)
 
     def pause(self) -> None:
@@ -109,7 +110,6 @@ class DirectWorkSource(WorkSource):
         return LeaseExtended(asked_at + lifecycle.LEASE_MS / 1000, run.cancel_requested is not None)
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
-        """Record the end of the attempt in the store."""
         receipt = task.source_note
         try:
             complete_run(
@@ -122,7 +122,7 @@ class DirectWorkSource(WorkSource):
     @property
     def _registered(self) -> WorkerRecord:
         if self._worker is None:
-            raise Unavailable("not registered yet")
+            raise Unavailable("the worker is not registered yet")
         return self._worker
 
     def _register_again(self) -> None:
@@ -151,3 +151,56 @@ class DirectWorkSource(WorkSource):
         self, run: Record, definition: Definition | None, target: Performer, stop: Stop, progress: LatestProgress
     ) -> Answer:
         return perform(self._engine, target, run, definition, stop, progress=progress)
+
+
+MOST_OFF_MS: Final = 1_000
+_RESOLUTION_MS: Final = 1_000
+"""A `Date` is in whole seconds: the reply was made within the second after it."""
+
+
+def clock_offset_ms(sent_at: int, received_at: int, date: str) -> int:
+    """Return by how much our clock is certainly ahead (positive) or behind (negative), 0 if it may be right.
+
+    The reply was made between our sending and our receiving. Raise ValueError for a text that is no date.
+    """
+    made_at = round(parsedate_to_datetime(date).timestamp() * 1000)
+    if sent_at > made_at + _RESOLUTION_MS:
+        return sent_at - (made_at + _RESOLUTION_MS)
+    return min(received_at - made_at, 0)
+
+
+class ClockCheck:
+    """An observer of the replies to boto3 clients. Safe to use from several threads."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self._now = now
+        self._call = threading.local()
+        self._offset_ms = 0
+
+    def watch(self, events: Any) -> None:
+        """Observe all calls of a botocore session or client. `events` is its event system."""
+        events.register("before-send", self._note_sending)
+        events.register("after-call", self._note_reply)
+
+    def check(self) -> None:
+        """Raise NotAllowed when the last reply showed that this machine's clock is off."""
+        offset_ms = self._offset_ms
+        if abs(offset_ms) > MOST_OFF_MS:
+            direction = "ahead of" if offset_ms > 0 else "behind"
+            raise NotAllowed(
+                f"this machine's clock is {abs(offset_ms) / 1000:.1f} s {direction} AWS's, so runs would start at the "
+                "wrong time; synchronize it with NTP (chronyd, systemd-timesyncd, w32time) and restart the worker"
+            )
+
+    def _note_sending(self, **_: Any) -> None:
+        self._call.sent_at = self._now()
+
+    def _note_reply(self, parsed: Mapping[str, Any], **_: Any) -> None:
+        date = parsed.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
+        sent_at = getattr(self._call, "sent_at", None)
+        if date is None or sent_at is None:
+            return
+        try:
+            self._offset_ms = clock_offset_ms(sent_at, self._now(), date)
+        except ValueError:
+            return  # an unreadable date says nothing about our clock

@@ -1,24 +1,153 @@
 """The work source of a worker that has only a URL and a token."""
 
+import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from onthedot.domain.errors import Unavailable, WorkerNotFound
-from onthedot.domain.runs.progress import ProgressReport
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.never_begun import LEASE_REPLY_MS
-from onthedot.domain.workers.records import Load, Resources
-from onthedot.ports import Answer
-from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.worker_registry import Offer
-from onthedot.worker.rest_client import ApiRefused, RestClient
-from onthedot.worker.rest_tasks import report_of, task_from
+from onthedot import __version__
+from onthedot.api.times import parse_instant
+from onthedot.client.client import Client
+from onthedot.client.errors import ClientError, Forbidden, RateLimited, ServerError, Unauthorized
+from onthedot.client.errors import Unavailable as NoAnswerNow
+from onthedot.client.requests import Operation, Retries, as_it_is
+from onthedot.client.transport import HttpTransport
+from onthedot.core import json_text
+from onthedot.core.choices import Priority, Requirements
+from onthedot.core.errors import OnthedotError, Unavailable, WorkerNotFound
+from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.ports import Answer, Call, Performer
+from onthedot.core.progress import LatestProgress, ProgressReport
+from onthedot.core.records import Definition
+from onthedot.core.stopping import Stop
+from onthedot.targets import types as targets
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
+from onthedot.workers.lost import LEASE_REPLY_MS
+from onthedot.workers.pools import worker_needs
+from onthedot.workers.records import Load, Resources
+from onthedot.workers.registrations import Offer
+
+TRIES: Final = 3
+CALL_SECONDS: Final = 5.0
+_CONNECT_SECONDS: Final = 3.0
+_RETRIES: Final = Retries(TRIES, first=0.3, most=0.6, longest=1.0, failures=True)
+"""A worker that waits for long may lose its leases. Its loop comes again, with longer pauses."""
+_HEADERS: Final = {"User-Agent": f"onthedot-worker/{__version__}"}
+
+
+class RestClient:
+    """A client of the API at a URL. Safe to use from several threads."""
+
+    def __init__(self, url: str, token: str, sleep: Callable[[float], None] = time.sleep) -> None:
+        def client(seconds: float) -> Client:
+            return Client(token=token, transport=HttpTransport(url, seconds, connect=_CONNECT_SECONDS), sleep=sleep)
+
+        self._client = cache(client)
+
+    def post(self, path: str, body: Mapping[str, Any], *, seconds: float = CALL_SECONDS, tries: int = TRIES) -> Any:
+        """Send a POST and return the JSON of the reply. Pass `tries=1` for a call that must not happen twice.
+
+        Raise Unavailable for a failure that passes, NotAllowed when the API refuses the token, and ClientError for
+        every other refusal.
+        """
+        # A result may have halves of surrogate pairs, which no UTF-8 has.
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", errors="replace")
+        retries = _RETRIES._replace(tries=tries)
+        operation = Operation("POST", path, as_it_is, body=content, headers=_HEADERS, retries=retries)
+        try:
+            return self._client(seconds).call(operation)
+        except ClientError as error:
+            if (known := _for_a_worker(error)) is None:
+                raise
+            raise known from error
+
+
+def _for_a_worker(error: ClientError) -> OnthedotError | None:
+    """Return the work source's error for this one, if it has one."""
+    match error:
+        case Unauthorized():
+            return NotAllowed("the token is not valid, or no longer valid; set ONTHEDOT_TOKEN to a valid one")
+        case Forbidden():
+            needed = "a worker, an operator or an admin"
+            return NotAllowed(f"the token's role does not allow this call; set ONTHEDOT_TOKEN to the token of {needed}")
+        case NoAnswerNow() | RateLimited() | ServerError():
+            return Unavailable(str(error) if error.status is None else f"the API answered {error.status}: {error}")
+    return None
+
+
+ERROR_CHARACTERS: Final = 2_000
+CLASS_CHARACTERS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The parts of a lease that later calls need."""
+
+    receipt: str | None
+    """The sealed receipt of the run's message, which the worker sends back with every call about the run."""
+    lease_seconds: float
+
+
+def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
+    """Return the task of a lease, which counts from this time of the worker's own clock.
+
+    Raise KeyError, TypeError or ValueError when the view is not a lease that this version can read.
+    """
+    target = targets.from_json(view["target"])
+    required = view["requirements"]
+    requirements = Requirements(
+        tuple(required["capabilities"]), required["cpu"], required["memory_mb"], required.get("storage_mb", 0)
+    )
+    definition = Definition(target, requirements=requirements, timeout_seconds=int(view["timeout_seconds"]))
+    call = Call(
+        run_id=view["execution_id"],
+        job_id=view["job_id"],
+        attempt=int(view["attempt"]),
+        nominal_at=parse_instant(view["fire_time"]),
+        definition=definition,
+        # Byte by byte the text that the API signed.
+        payload=json_text.to_bytes(view["payload"]),
+        timeout_ms=definition.timeout_seconds * 1000,
+        signature=dict(view["signature"]),
+        traceparent=str(view.get("traceparent", "")),
+        started_at=parse_instant(view["started_at"]) if "started_at" in view else 0,
+    )
+    return Task(
+        run_id=call.run_id,
+        attempt=call.attempt,
+        priority=Priority(view["priority"]),
+        needs=worker_needs(target, requirements, definition.timeout_seconds),
+        alone=bool(view["alone"]),
+        lease_end=begun_at + float(view["lease_seconds"]),
+        perform=partial(_perform, call),
+        source_note=Note(view["receipt"], float(view["lease_seconds"])),
+    )
+
+
+def report_of(task: Task, answer: Answer, worker_id: str) -> dict[str, Any]:
+    status = "SUCCEEDED" if answer.ok else "LOST" if answer.lost else "RELEASED" if answer.handed_back else "FAILED"
+    whole = {
+        "status": status,
+        "attempt": task.attempt,
+        "worker_id": worker_id,
+        "receipt": task.source_note.receipt,
+        "result": answer.result if answer.ok else None,
+        "error": None if answer.ok else (answer.error or "failed without giving a reason")[:ERROR_CHARACTERS],
+        "error_class": answer.error_class and answer.error_class[:CLASS_CHARACTERS],
+        "retryable": None if answer.ok else answer.retryable,
+        "retry_after_seconds": None if answer.retry_after_ms is None else answer.retry_after_ms / 1000,
+    }
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def _perform(call: Call, target: Performer, stop: Stop, progress: LatestProgress) -> Answer:
+    return target.perform(replace(call, stop=stop, progress=progress))
+
 
 LEASE_SECONDS: Final = LEASE_REPLY_MS / 1000
 """Time for the reply to a lease call, besides the time for which the API waits at the worker's wish.
@@ -44,8 +173,9 @@ class RestWorkSource(WorkSource):
         self._offer: Offer | None = None
         self._worker_id = ""
         self._ask_now = threading.Event()
-        self._wait_seconds = 0.0
         self._takes_ended = False
+        """Whether the API takes the field `ended` of a heartbeat."""
+        self._wait_seconds = 0.0
         """How long a lease lets the API wait for a run. 0: the API does not wait, so the worker asks at intervals."""
         self._has_waited = False
         """Whether the last lease waited for long, so that the next one need not be delayed."""
@@ -62,16 +192,15 @@ class RestWorkSource(WorkSource):
             body["worker_id"] = offer.worker_id
         try:
             registered = self._api.post("/v1/workers/register", body)
-        except ApiRefused as refusal:
-            raise NotAllowed(f"the API does not take this worker: {refusal}") from refusal
+        except ClientError as refusal:
+            raise NotAllowed(f"the API refused to register this worker: {refusal}") from refusal
         self._worker_id = str(registered["worker_id"])
         self._wait_seconds = float(registered.get("longest_wait_seconds", 0))  # an older API does not say it
-        self._takes_ended = "recent" in registered  # nor does it take the field
+        self._takes_ended = "recent" in registered
         self._offer = replace(offer, worker_id=self._worker_id)
         return self._worker_id
 
     def send_heartbeat(self, load: Load) -> None:
-        """Send the worker's load."""
         body: dict[str, Any] = {
             "running": list(load.running),
             "used": asdict(load.used),
@@ -107,7 +236,7 @@ class RestWorkSource(WorkSource):
         # The leases begin when the API has waited. It cannot have waited for longer than its reply took.
         begun_at = asked_at + min(reply.get("waited_ms", 0) / 1000, took)
         if reply["runs"] and asked_at + took - begun_at > LEASE_SECONDS:
-            raise Unavailable("the reply to a lease came too late; its runs come again")
+            raise Unavailable("the reply to a lease call came too late; its runs will be delivered again")
         return LeasedTasks(list(_tasks(reply["runs"], begun_at)), bool(reply["alone_waiting"]))
 
     def wait(self, seconds: float) -> bool:
@@ -121,7 +250,6 @@ class RestWorkSource(WorkSource):
         return True
 
     def pause(self) -> None:
-        """End the present wait."""
         self._ask_now.set()
 
     def close(self) -> None:
@@ -138,26 +266,25 @@ class RestWorkSource(WorkSource):
         asked_at = self._monotonic()
         try:
             reply = self._api.post(f"/v1/executions/{task.run_id}/heartbeat", _without_none(body))
-        except ApiRefused as refusal:
+        except ClientError as refusal:
             return _fenced_or_raise(refusal)
         return LeaseExtended(asked_at + task.source_note.lease_seconds, bool(reply["cancel_requested"]))
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
-        """Complete the attempt."""
         try:
             self._complete(task, answer)
-        except ApiRefused as refusal:
+        except ClientError as refusal:
             if refusal.status in _FENCED:
                 return Fenced(str(refusal))
             return self._report_shortened(task, answer, refusal)
         return None
 
-    def _report_shortened(self, task: Task, answer: Answer, refusal: ApiRefused) -> Fenced | None:
+    def _report_shortened(self, task: Task, answer: Answer, refusal: ClientError) -> Fenced | None:
         """Report with a shorter result, since the API most likely refused its size. The work need not be repeated."""
         result = answer.result and f"{answer.result[:_CUT_CHARACTERS]}… (cut: {refusal})"
         try:
             self._complete(task, replace(answer, result=result))
-        except ApiRefused as again:
+        except ClientError as again:
             return _fenced_or_raise(again)
         return None
 
@@ -168,10 +295,10 @@ class RestWorkSource(WorkSource):
     def _post(self, action: str, body: Mapping[str, Any], **how: Any) -> Any:
         try:
             return self._api.post(f"/v1/workers/{self._worker_id}/{action}", body, **how)
-        except ApiRefused as refusal:
+        except ClientError as refusal:
             if refusal.status == HTTPStatus.NOT_FOUND:
                 raise WorkerNotFound(self._worker_id) from refusal
-            raise NotAllowed(f"the API refuses this worker's {action}: {refusal}") from refusal
+            raise NotAllowed(f"the API refused this worker's {action} call: {refusal}") from refusal
 
 
 def _tasks(views: Sequence[Mapping[str, Any]], begun_at: float) -> Iterator[Task]:
@@ -186,11 +313,11 @@ def _tasks(views: Sequence[Mapping[str, Any]], begun_at: float) -> Iterator[Task
             log.exception("unreadable_lease: run %s; is this worker older than the API?", view.get("execution_id"))
 
 
-def _fenced_or_raise(refusal: ApiRefused) -> Fenced:
+def _fenced_or_raise(refusal: ClientError) -> Fenced:
     """Return Fenced for an attempt that is over. Raise Unavailable otherwise, so that the call is tried again."""
     if refusal.status in _FENCED:
         return Fenced(str(refusal))
-    raise Unavailable(f"refused: {refusal}") from refusal
+    raise Unavailable(f"the API refused the call: {refusal}") from refusal
 
 
 def _without_none(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,19 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from onthedot.domain.backoff import Backoff
-from onthedot.domain.errors import Unavailable, WorkerNotFound
-from onthedot.domain.workers.records import Resources
-from onthedot.ports import Performer
-from onthedot.use_cases.attempts.heartbeat_threads import HEARTBEAT_SECONDS, WATCH_SECONDS, HeartbeatThreads
-from onthedot.use_cases.attempts.stop_reasons import STOPPED
-from onthedot.use_cases.workers.worker_registry import Offer
-from onthedot.worker.heartbeat import STOP_PATIENCE, Heartbeat
-from onthedot.worker.priorities import PriorityOrder
-from onthedot.worker.running_tasks import RunningTasks
+from onthedot.core.errors import Unavailable, WorkerNotFound
+from onthedot.core.finish import STOPPED
+from onthedot.core.leases import HEARTBEAT_SECONDS, WATCH_SECONDS, HeartbeatThreads
+from onthedot.core.ports import Performer
+from onthedot.core.retry import Backoff
+from onthedot.worker.queues import PriorityOrder
 from onthedot.worker.task_protection import EcsAgent, TaskProtection
-from onthedot.worker.task_threads import TaskThreads
+from onthedot.worker.tasks import STOP_PATIENCE, Heartbeat, RunningTasks, TaskThreads
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, WorkSource
+from onthedot.workers.records import Resources
+from onthedot.workers.registrations import Offer
 
 MOST_AT_ONCE: Final = 10
 """Runs that one lease asks for at most."""
@@ -189,7 +187,7 @@ class Runtime:
 
     def _pause_after(self, error: Unavailable) -> None:
         if self._failing.is_fresh:
-            log.warning("unavailable: %s; trying again until it answers", error)
+            log.warning("unavailable: %s; trying again until there is an answer", error)
         self._stopping.wait(self._failing.next())
 
     def _beat(self) -> bool:
@@ -201,7 +199,7 @@ class Runtime:
 
     def _end_without_heartbeat(self, error: Exception) -> None:
         """Stop the worker. Without its heartbeat it would lose all the runs that it leases."""
-        self._stop_after(NotAllowed(f"the worker's {threading.current_thread().name} broke: {error!r}"))
+        self._stop_after(NotAllowed(f"the worker's {threading.current_thread().name} failed unexpectedly: {error!r}"))
 
     def _stop_after(self, refusal: NotAllowed) -> None:
         self._refusal = self._refusal or refusal
@@ -223,7 +221,7 @@ class Runtime:
             self._protection.end()
         self._heartbeat_threads.end(LAST_BEAT_SECONDS)
         for left in tasks.running():
-            log.error("not_reported: run %s; it comes again when its lease ends", left.task.run_id)
+            log.error("not_reported: run %s; it will be retried when its lease ends", left.task.run_id)
         try:
             self._source.send_heartbeat(tasks.load(stopped=True))
         except (Unavailable, NotAllowed) as error:

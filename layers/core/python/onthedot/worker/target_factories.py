@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from onthedot.ports import Clock, Engine, Performer
-from onthedot.targets.grpc.available import is_available
-from onthedot.targets.processes.private_process import make_private
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Clock, Performer
+from onthedot.targets.grpc import is_available
+from onthedot.targets.processes.supervised import make_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,6 @@ class TargetOptions:
     allow_private: bool = False
     """Whether targets may be called at loopback and private addresses."""
     shell: bool = False
-    """Whether the worker runs shell targets."""
     app: str | None = None
     """The module whose `@job` handlers the worker runs."""
 
@@ -52,7 +52,7 @@ def engine_factories(engine: Engine) -> dict[str, Callable[[], Performer]]:
     """Return the factories that need an engine. Workers on Lambda and workers with AWS credentials have one."""
 
     def workflow() -> Performer:
-        from onthedot.use_cases.workflows.start_workflow import WorkflowStarter  # noqa: PLC0415 - as above
+        from onthedot.workflows.start import WorkflowStarter  # noqa: PLC0415 - as above
 
         return WorkflowStarter(engine)
 

@@ -17,10 +17,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-import urllib3
-
-from onthedot.domain.errors import Unavailable
-from onthedot.worker.running_tasks import RunningTasks
+from onthedot.client.transport import HttpTransport, NoAnswer
+from onthedot.core.errors import Unavailable
+from onthedot.worker.tasks import RunningTasks
 
 AGENT_VARIABLE: Final = "ECS_AGENT_URI"
 PROTECTED_MINUTES: Final = 30
@@ -33,6 +32,7 @@ ON_END_SECONDS: Final = 3600.0
 REST_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 2.0
 _CALL_SECONDS: Final = 5.0
+_STATE: Final = "/task-protection/v1/state"
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +41,7 @@ class EcsAgent:
     """The agent of ECS, as a task reaches it at the URI of its environment."""
 
     def __init__(self, uri: str) -> None:
-        self._url = f"{uri.rstrip('/')}/task-protection/v1/state"
-        self._http = urllib3.PoolManager(retries=False, timeout=_CALL_SECONDS)
+        self._http = HttpTransport(uri, _CALL_SECONDS)
 
     def protect(self) -> None:
         """Protect the task, or renew its protection. Raise Unavailable when ECS did not do it."""
@@ -54,9 +53,11 @@ class EcsAgent:
 
     def _put(self, wanted: dict[str, Any]) -> None:
         try:
-            reply = self._http.request("PUT", self._url, json=wanted)
-            answer = json.loads(reply.data)
-        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            reply = self._http.send(
+                "PUT", _STATE, {}, json.dumps(wanted).encode(), {"Content-Type": "application/json"}
+            )
+            answer = json.loads(reply.body)
+        except (NoAnswer, ValueError) as error:
             raise Unavailable(f"the ECS agent: {error}") from error
         # A refusal may have the status 200. It has `failure` or `error` in place of `protection`.
         protection = answer.get("protection") if isinstance(answer, dict) else None
@@ -82,11 +83,9 @@ class TaskProtection:
         self._ended = threading.Event()
 
     def start(self) -> None:
-        """Begin to look."""
         threading.Thread(target=self._look_on, name="task-protection", daemon=True).start()
 
     def end(self) -> None:
-        """Look no more. The task ends."""
         self._ended.set()
 
     @property

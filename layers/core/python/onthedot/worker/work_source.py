@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.runs.progress import LatestProgress, ProgressReport
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.pools import Needs
-from onthedot.domain.workers.records import Load, Resources
-from onthedot.ports import Answer, Performer
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.worker_registry import Offer
+from onthedot.core.choices import Priority
+from onthedot.core.errors import OnthedotError
+from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.ports import Answer, Performer
+from onthedot.core.progress import LatestProgress, ProgressReport
+from onthedot.core.stopping import Stop
+from onthedot.workers.pools import Needs
+from onthedot.workers.records import Load, Resources
+from onthedot.workers.registrations import Offer
 
 
 class NotAllowed(OnthedotError):

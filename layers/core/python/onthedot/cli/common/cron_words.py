@@ -1,7 +1,11 @@
-"""Simple cron expressions as people say them. Every other expression stays as it is."""
+"""Schedules as people say them. A cron expression that is not simple stays as it is."""
 
 import re
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from onthedot.cli.common.durations import exactly
 
 _DAYS: Final = ("Sundays", "Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays")
 _NAMES: Final = {name[:3].lower(): number for number, name in enumerate(_DAYS)}
@@ -12,7 +16,7 @@ _STEP: Final = re.compile(r"(?:\*|0)/(\d{1,2})", re.ASCII)
 
 
 def cron_in_words(expression: str) -> str:
-    """Return an expression in words if it is a simple one, such as "at 09:00 on weekdays", else the expression."""
+    """Return a simple expression in words, such as "at 09:00 on weekdays", and any other one unchanged."""
     plain = " ".join(expression.lower().split())
     return _ALIASES.get(plain) or _fields_in_words(plain.split(" ")) or expression
 
@@ -50,3 +54,20 @@ def _on_days(day: str, weekday: str) -> str | None:
         return "on weekdays"
     number = _NAMES.get(weekday, int(weekday) % 7 if _NUMBER.fullmatch(weekday) else None)
     return None if number is None else f"on {_DAYS[number]}"
+
+
+def schedule_in_words(job: dict[str, Any], now: datetime) -> str:
+    """Return when a job runs. The time zone is named where its clocks differ from those of this machine."""
+    if every := job.get("every"):
+        return f"every {exactly(every)}"
+    if cron := job.get("cron"):
+        zone = str(job.get("timezone") or "UTC")
+        return cron_in_words(cron).removeprefix("at ") + ("" if _is_here(zone, now) else f", {zone}")
+    return "on events" if job.get("kind") == "event" else "once"
+
+
+def _is_here(zone: str, now: datetime) -> bool:
+    try:
+        return now.astimezone(ZoneInfo(zone)).utcoffset() == now.astimezone().utcoffset()
+    except (OSError, ValueError, KeyError):
+        return False

@@ -1,13 +1,11 @@
 """The documents of the API, as commands get them by the client. Each failure ends in a sentence and an exit code."""
 
-import json
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
 import click
 
-from onthedot.cli.common.connection import OneConnection
 from onthedot.cli.common.failures import NoAnswer, NotThere, Refusal
 from onthedot.cli.text import printable
 from onthedot.cli.where import find_api
@@ -21,9 +19,12 @@ from onthedot.client.errors import (
     Unauthorized,
     Unavailable,
 )
-from onthedot.client.requests import Operation
-from onthedot.client.trying import TRIES
+from onthedot.client.requests import PAGE, Operation, Retries, as_it_is
+from onthedot.client.transport import HttpTransport
 
+TRIES: Final = Retries().tries
+PATIENT: Final = Retries(tries=8, failures=True)
+"""For a call that may be repeated, in a command that takes long."""
 ID_PREFIXES: Final = ("job",)
 """The words before the underscore of ids."""
 
@@ -51,7 +52,7 @@ class Documents:
     ) -> None:
         self.place = find_api(url, token)
         self._missing = missing
-        self._client = Client(token=self.place.token, transport=OneConnection(self.place.url), tries=tries)
+        self._client = Client(token=self.place.token, transport=HttpTransport(self.place.url), tries=tries)
         if (command := click.get_current_context(silent=True)) is not None:
             command.call_on_close(self.close)
 
@@ -65,7 +66,7 @@ class Documents:
         `missing` is the sentence for an answer that there is no such thing.
         """
         # The client reads the document too, so that an answer of another program ends in a sentence.
-        checked = replace(operation, read=_checked(operation))
+        checked = operation._replace(read=_checked(operation))
         try:
             return self._client.call(checked)
         except ClientError as error:
@@ -73,15 +74,43 @@ class Documents:
         except ValueError as error:
             raise click.UsageError(printable(str(error))) from error
 
-    def pages(self, page: Callable[[str | None], Operation[Any]], name: str) -> Iterator[dict[str, Any]]:
+    def pages(
+        self, page: Callable[[str | None], Operation[Any]], name: str, missing: str | None = None
+    ) -> Iterator[dict[str, Any]]:
         """Yield the entries of a list. Further pages are read when they are needed. Raise click.ClickException."""
         cursor: str | None = None
         while True:
-            document = self.ask(page(cursor))
+            document = self.ask(page(cursor), missing)
             yield from document[name]
             cursor = document.get("next_cursor")
             if cursor is None:
                 return
+
+    # Calls that the client does not have
+
+    def get(self, path: str, **query: str | None) -> Any:
+        """Return the document that answers a GET. Raise click.ClickException."""
+        return self.ask(_get(path, query))
+
+    def entries(self, path: str, name: str, **query: str | None) -> Iterator[dict[str, Any]]:
+        """Yield the entries of a list, page by page. Raise click.ClickException."""
+        return self.pages(lambda cursor: _get(path, {**query, "limit": str(PAGE), "cursor": cursor}, name), name)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Return the document that answers a POST which may be repeated. Raise click.ClickException."""
+        return self.ask(Operation("POST", path, as_it_is, body=body, retries=PATIENT))
+
+    def post_once(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Return the document that answers a POST which must not happen twice. Raise click.ClickException."""
+        return self.ask(Operation("POST", path, as_it_is, body=body, repeatable=False))
+
+    def put(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Return the document that answers a PUT. Raise click.ClickException."""
+        return self.ask(Operation("PUT", path, as_it_is, body=body))
+
+    def delete(self, path: str) -> Any:
+        """Return the document that answers a DELETE, which is not repeated. Raise click.ClickException."""
+        return self.ask(Operation("DELETE", path, as_it_is, repeatable=False))
 
     def _failure(self, error: ClientError, missing: str) -> click.ClickException:
         text = printable(str(error))
@@ -94,9 +123,7 @@ class Documents:
                 return NoAnswer(text + (self._start() if error.status is None else ""))
             case Unauthorized():
                 return Refusal("the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN")
-            case Forbidden():
-                return Refusal(f"the token's role does not allow this call: {text}")
-        return Refusal(_mistakes(error) or text)
+        return Refusal(_mistakes(error) or _refused_role(error, text) or text)
 
     def _start(self) -> str:
         """Return how to start an API that cannot be reached. One that has answered runs."""
@@ -118,14 +145,9 @@ class MissingJob(str):
     """The id as the user gave it."""
 
 
-def print_document(document: Any) -> None:
-    """Print a document of the API on one line."""
-    click.echo(json.dumps(document, ensure_ascii=False))
-
-
-def print_unchanged(document: Any) -> None:
-    """Print the answer of one call as the API wrote it."""
-    click.echo(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+def encoded(text: str) -> str:
+    """Return a text of the user as the last part of a path."""
+    return quote(text, safe=":", errors="replace")
 
 
 def missing_job(job_id: str) -> MissingJob:
@@ -138,12 +160,26 @@ def missing_job(job_id: str) -> MissingJob:
     return sentence
 
 
+def _get(path: str, query: Mapping[str, str | None], name: str | None = None) -> Operation[Any]:
+    """Return the call of a GET, whose document must have this list."""
+    given = {field: value for field, value in query.items() if value is not None}
+    return Operation("GET", path, as_it_is if name is None else lambda found: [*found[name]], query=given)
+
+
 def _checked(operation: Operation[Any]) -> Callable[[Any], Any]:
     def read(document: Any) -> Any:
         operation.read(document)
         return document
 
     return read
+
+
+def _refused_role(error: ClientError, text: str) -> str:
+    if not isinstance(error, Forbidden):
+        return ""
+    # The API's own sentence ends with the roles that may. Other servers refuse too.
+    is_by_role = error.code == "forbidden"
+    return f"{text} as ONTHEDOT_TOKEN" if is_by_role else f"the token's role does not allow this call: {text}"
 
 
 def _mistakes(error: ClientError) -> str:

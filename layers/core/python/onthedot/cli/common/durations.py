@@ -10,9 +10,8 @@ _PART: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([smhdw])", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,12}(?:\.\d{1,9})?", re.ASCII)
 HOW: Final = "give seconds, or numbers with s, m, h, d or w, such as 90, 10m or 1h30m"
 _WORDS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
-_MINUTE: Final = 60
 _ENOUGH: Final = 2
-"""A unit is used from two of it on, so that the rounding hides little."""
+"""A unit is used from two of it on, so that rounding hides little."""
 
 
 def read_duration(text: str) -> float:
@@ -23,7 +22,7 @@ def read_duration(text: str) -> float:
     elif plain and _PART.sub("", plain) == "":
         seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(plain))
     else:
-        raise ValueError(f"{text!r} is no duration; {HOW}")
+        raise ValueError(f"{text!r} is not a duration; {HOW}")
     return int(seconds) if seconds.is_integer() else seconds
 
 
@@ -40,8 +39,11 @@ def briefly(seconds: float) -> str:
     """Return a duration for a table, such as "88 ms", "1.2 s" or "3 min"."""
     if seconds < 1:
         return f"{seconds * 1000:,.0f} ms"
-    if seconds < _MINUTE:
-        return f"{seconds:,.1f} s"
+    return f"{seconds:,.1f} s" if seconds < 60 else age(seconds)
+
+
+def age(seconds: float) -> str:
+    """Return a duration without parts of a second, such as "14 s" or "9 min"."""
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size * _ENOUGH:
             return f"{seconds / size:,.0f} {unit}"
@@ -64,11 +66,10 @@ class Duration(click.ParamType[float]):
         self._whole = whole
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds. Fail when the text is no duration, or has parts of a second where none may be."""
         try:
             seconds = read_duration(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
         if self._whole and not isinstance(seconds, int):
-            self.fail(f"{value!r} is not whole seconds", param, ctx)
+            self.fail(f"{value!r} is not a whole number of seconds", param, ctx)
         return seconds

@@ -6,12 +6,16 @@ from typing import Any, Final
 from onthedot.cli.common.durations import in_words
 
 _NEAR: Final = timedelta(days=300)
-"""Dates that are farther away have their year."""
+"""Dates farther away than this have their year."""
 _DAYS: Final = {-1: "yesterday", 0: "today", 1: "tomorrow"}
 
 
+def this_moment() -> datetime:
+    return datetime.now(UTC)
+
+
 def read_moment(text: Any) -> datetime | None:
-    """Return a time of the API, or None when there is none."""
+    """Read a time of the API. None stays None."""
     return datetime.fromisoformat(text) if isinstance(text, str) else None
 
 
@@ -37,16 +41,3 @@ def distance(moment: datetime, now: datetime) -> str:
         return "now"
     words = in_words(abs(seconds))
     return f"in {words}" if seconds > 0 else f"{words} ago"
-
-
-def cell(text: Any, now: datetime, *, for_people: bool) -> str:
-    """Return a time of the API for a table: in words for people, else as it came. "-" stands for no time."""
-    moment = read_moment(text)
-    if moment is None:
-        return "-"
-    return day_and_clock(moment, now) if for_people else str(text)
-
-
-def this_moment() -> datetime:
-    """Return the time of this machine."""
-    return datetime.now(UTC)

@@ -11,9 +11,8 @@ from click.shell_completion import CompletionItem
 from onthedot.cli.common.documents import ID_PREFIXES, Documents, Id, missing_job
 from onthedot.cli.common.failures import Ambiguous, NotThere
 from onthedot.cli.text import printable
-from onthedot.client.job_names import APART, is_id, jobs_named
 from onthedot.client.options import JobFilter
-from onthedot.client.stage_calls import list_jobs
+from onthedot.client.requests import APART, is_id, jobs_named, list_jobs
 
 _MOST_SHOWN: Final = 10
 _COMPLETED: Final = 50

@@ -6,18 +6,15 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NoReturn
 
-from onthedot.cli.clone import installed, with_tools
-from onthedot.cli.common.result import goes_to_stderr
-from onthedot.cli.deploying.place import ENDPOINT
+from onthedot.cli.stacks import installed, with_tools
 
 PROGRAM: Final = "node_modules/.bin/cdk"
-_STDERR: Final = 2
-"""The number of the file."""
+ENDPOINT: Final = "AWS_ENDPOINT_URL"
 AT_A_TIME: Final = 4
 """Stacks that are deployed side by side. Most of them wait for the table and the queues only."""
 
@@ -41,7 +38,6 @@ def cdk_environment(root: Path, outer: Mapping[str, str], endpoint_url: str | No
 
 
 def bootstrap_arguments(account: str, region: str) -> list[str]:
-    """Return the arguments that prepare an account and region."""
     return ["bootstrap", f"aws://{account}/{region}"]
 
 
@@ -62,43 +58,23 @@ def deploy_arguments(assembly: Path, *, directly: bool, others: Sequence[str] = 
         "--progress": "events",
         **({"--method": "direct"} if directly else {}),
     }
-    kept = [part for name, value in ours.items() if not _is_given(name, others) for part in (name, value)]
+    given = {option.partition("=")[0] for option in others}
+    kept = [part for name, value in ours.items() if name not in given for part in (name, value)]
     return ["deploy", "--app", str(assembly), "--all", *kept, *others]
 
 
-def _is_given(name: str, options: Sequence[str]) -> bool:
-    return any(option == name or option.startswith(f"{name}=") for option in options)
+def run(command: Sequence[str], directory: Path, environment: Mapping[str, str]) -> int:
+    """Run a call to its end on this terminal, and return its exit code.
 
-
-def run(
-    command: Sequence[str],
-    directory: Path,
-    environment: Mapping[str, str],
-    log: Path | None = None,
-    said: Callable[[str], None] | None = None,
-) -> int:
-    """Run a call to its end and return its exit code. Its output goes to the terminal, into the log, or to `said`.
-
-    `said` gets each line, without its end. If this process is interrupted or ended by SIGTERM, the call is ended too,
-    and waited for.
+    While `--json` sends the steps to stderr, the call's output goes there too. If this process is interrupted or ended
+    by SIGTERM, the call is ended too, and waited for.
     """
-    place = subprocess.PIPE if said is not None else _STDERR if goes_to_stderr() else None
+    output = 2 if sys.stdout is sys.stderr else None
     with (
-        nullcontext() if log is None else log.open("wb") as output,
-        _signal_raised(signal.SIGTERM),
-        subprocess.Popen(
-            command,
-            cwd=directory,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL if log is not None else None,
-            stdout=place if output is None else output,
-            stderr=None if output is None and said is None else subprocess.STDOUT,
-        ) as process,
+        _sigterm_raised(),
+        subprocess.Popen(command, cwd=directory, env=dict(environment), stdout=output) as process,
     ):
         try:
-            if said is not None and process.stdout is not None:
-                for line in process.stdout:
-                    said(line.decode(errors="replace").rstrip("\r\n"))
             return process.wait()
         except BaseException:
             process.terminate()
@@ -106,14 +82,14 @@ def run(
 
 
 @contextmanager
-def _signal_raised(number: signal.Signals) -> Iterator[None]:
-    """Raise SystemExit in the block when the signal comes, which would end this process at once and leave its child."""
+def _sigterm_raised() -> Iterator[None]:
+    """Raise SystemExit in the block at SIGTERM, which would end this process at once and leave its child."""
 
     def end(*_: object) -> NoReturn:
-        sys.exit(128 + number)
+        sys.exit(128 + signal.SIGTERM)
 
-    before = signal.signal(number, end)
+    before = signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
-        signal.signal(number, before)
+        signal.signal(signal.SIGTERM, before)

@@ -1,8 +1,16 @@
-"""The judgements of `onthedot deploy` before it deploys: each is one line with its reason and the next step."""
+"""The checks of `onthedot deploy`: what the stacks ask of an account, and whether it has that.
 
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
+Each check is one line with its reason and the next step.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import click
 
 BOOTSTRAP_VERSION: Final = 8
 """The version of CDK's bootstrap that the stacks need."""
@@ -11,101 +19,186 @@ FARGATE_QUOTA: Final = "L-3032A538"
 ECS_ROLE: Final = "AWSServiceRoleForECS"
 SMALLEST: Final = "-c shards=4 -c worker_concurrency=6 -c long_concurrency=2"
 """The context values with which a stage uses the fewest calls of functions at a time."""
+QUALIFIER: Final = "@aws-cdk/core:bootstrapQualifier"
+DEFAULT_QUALIFIER: Final = "hnb659fds"
+DOCKER_SECONDS: Final = 20
+STACK: Final = "aws:cloudformation:stack"
+MARKS: Final = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}
 
 
-class Outcome(StrEnum):
-    """The sign before a line."""
-
-    PASSED = "✓"
-    FAILED = "✗"
-    UNKNOWN = "?"
-    """AWS did not say, for example because the credentials may not ask. The deployment goes on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One line of the list."""
 
-    outcome: Outcome
     name: str
+    is_fine: bool | None
+    """None: AWS did not say, for example because the credentials may not ask. The deployment goes on."""
     text: str
 
 
-def passed(name: str, text: str) -> Check:
-    return Check(Outcome.PASSED, name, text)
+def require(found: Iterable[Check]) -> None:
+    """Print all checks. Raise click.ClickException when one of them failed."""
+    failures = 0
+    for check in found:
+        mark, colour = MARKS[check.is_fine]
+        click.echo(f"{click.style(mark, fg=colour)} {check.name:<12} {check.text}")
+        failures += check.is_fine is False
+    if failures:
+        raise click.ClickException("nothing was changed; do what the lines with ✗ say, and try again")
 
 
-def failed(name: str, text: str) -> Check:
-    return Check(Outcome.FAILED, name, text)
+def bootstrap_parameter(context: Mapping[str, Any]) -> str:
+    """Return the name of the parameter in which CDK's bootstrap stores its version."""
+    return f"/cdk-bootstrap/{context.get(QUALIFIER, DEFAULT_QUALIFIER)}/version"
 
 
-def unknown(name: str, error: Exception) -> Check:
-    return Check(Outcome.UNKNOWN, name, f"cannot be checked: {error}")
+def judged(name: str, is_fine: bool, fine: str, why_not: str) -> Check:
+    return Check(name, is_fine, fine if is_fine else why_not)
 
 
-def judge_region(region: str | None) -> Check:
-    if not region:
-        return failed("region", "no region is chosen: give --region, or set AWS_REGION")
-    return passed("region", region)
+def checks_of_account(account: str, region: str, context: Mapping[str, Any]) -> Iterator[Check]:
+    if wanted := context.get("account"):
+        other = f"account={wanted} is given, and the credentials are of {account}: change one of them"
+        yield judged("account", account == wanted, account, other)
+    yield _asked("bootstrap", lambda: _bootstrap(bootstrap_parameter(context), region))
 
 
-def judge_credentials(refusal: str) -> Check:
-    text = f"AWS does not accept them ({refusal}): sign in again, or set AWS_PROFILE or the AWS keys"
-    return failed("credentials", text)
+def _bootstrap(parameter: str, region: str) -> Check:
+    found = _found(lambda: _client("ssm").get_parameter(Name=parameter), missing="ParameterNotFound")
+    if found is None:
+        why = f"CDK has no bootstrap in {region} of this account: run `onthedot bootstrap` once"
+        return Check("bootstrap", False, why)
+    version = int(found["Parameter"]["Value"])
+    why = f"CDK's bootstrap in {region} has version {version}, less than {BOOTSTRAP_VERSION}: run `onthedot bootstrap`"
+    return judged("bootstrap", version >= BOOTSTRAP_VERSION, f"version {version}", why)
 
 
-def judge_account(account: str, wanted: str) -> Check:
-    """Compare the account of the credentials with the one that the context value names."""
-    if account != wanted:
-        return failed("account", f"account={wanted} is given, and the credentials are of {account}: change one of them")
-    return passed("account", account)
+class Demands(NamedTuple):
+    """The things that an account must have before these stacks can be deployed."""
+
+    stacks: tuple[str, ...]
+    concurrency: int
+    """How many calls of functions at a time the queues make at most."""
+    fargate_cpus: float
+    """CPUs of all Fargate tasks together, when every pool is at its largest."""
+    docker: bool
+    """Whether an image must be built."""
 
 
-def judge_bootstrap(version: int | None, region: str) -> Check:
-    """Say whether CDK can deploy to the region: None means that it was never prepared."""
-    if version is None:
-        return failed("bootstrap", f"CDK has no bootstrap in {region} of this account: run `onthedot bootstrap` once")
-    if version < BOOTSTRAP_VERSION:
-        text = f"CDK's bootstrap in {region} has version {version}, less than {BOOTSTRAP_VERSION}"
-        return failed("bootstrap", f"{text}: run `onthedot bootstrap`")
-    return passed("bootstrap", f"version {version}")
+def demands_of(directory: Path) -> Demands:
+    """Read the output of `cdk synth`. Raise OSError, KeyError or ValueError when it has no stacks."""
+    artifacts = json.loads((directory / "manifest.json").read_text())["artifacts"]
+    stacks = {name: one for name, one in artifacts.items() if one["type"] == STACK}
+    templates = [json.loads((directory / one["properties"]["templateFile"]).read_text()) for one in stacks.values()]
+    return Demands(
+        stacks=tuple(stacks),
+        concurrency=sum(_concurrency(template) for template in templates),
+        fargate_cpus=sum(_fargate_cpus(template) for template in templates),
+        docker=any(json.loads(path.read_text()).get("dockerImages") for path in directory.glob("*.assets.json")),
+    )
 
 
-def judge_concurrency(limit: int, needed: int) -> Check:
+def _of_type(template: dict[str, Any], kind: str) -> Iterator[dict[str, Any]]:
+    for resource in template.get("Resources", {}).values():
+        if resource["Type"] == kind:
+            yield resource.get("Properties", {})
+
+
+def _concurrency(template: dict[str, Any]) -> int:
+    """Return the calls that queues make at a time. A stream, which has no maximum, makes one now and then."""
+    sources = _of_type(template, "AWS::Lambda::EventSourceMapping")
+    return sum(int(one.get("ScalingConfig", {}).get("MaximumConcurrency", 0)) for one in sources)
+
+
+def _fargate_cpus(template: dict[str, Any]) -> float:
+    """Return the CPUs of as many tasks of each service as auto scaling may start."""
+    resources = template.get("Resources", {})
+    most = {
+        json.dumps(one["ResourceId"]): int(one["MaxCapacity"])
+        for one in _of_type(template, "AWS::ApplicationAutoScaling::ScalableTarget")
+    }
+    cpus = 0.0
+    for name, resource in resources.items():
+        if resource["Type"] == "AWS::ECS::Service":
+            task = resources[resource["Properties"]["TaskDefinition"]["Ref"]]["Properties"]
+            tasks = sum(count for target, count in most.items() if f'"{name}"' in target)
+            cpus += tasks * int(task["Cpu"]) / 1024
+    return cpus
+
+
+def checks_of_quotas(demands: Demands) -> Iterator[Check]:
+    yield _asked("concurrency", lambda: _lambda_limit(demands.concurrency))
+    if demands.fargate_cpus:
+        yield _asked("Fargate", lambda: _fargate_limit(demands.fargate_cpus))
+        yield _asked("ECS", _ecs_role)
+    if demands.docker:
+        why = "a Fargate pool needs Docker to build its image, and `docker info` fails: start Docker"
+        yield judged("Docker", docker_answers(), "is running, to build the image of the Fargate pools", why)
+
+
+def _lambda_limit(needed: int) -> Check:
     """Compare Lambda's limit with the calls that the queues of the stage make. A new account may have a limit of 10."""
-    if limit < needed:
-        text = (
-            f"Lambda runs at most {limit:,} calls at a time here, and the queues of this stage make up to {needed:,}: "
-            f"ask for more in Service Quotas ({LAMBDA_QUOTA}), or deploy with {SMALLEST}"
-        )
-        return failed("concurrency", text)
-    return passed("concurrency", f"Lambda runs {limit:,} calls at a time, and the queues make up to {needed:,}")
+    settings = _client("lambda").get_account_settings()
+    limit = int(settings["AccountLimit"]["UnreservedConcurrentExecutions"])
+    why = (
+        f"Lambda runs at most {limit:,} calls at a time here, and the queues of this stage make up to {needed:,}: "
+        f"ask for more in Service Quotas ({LAMBDA_QUOTA}), or deploy with {SMALLEST}"
+    )
+    fine = f"Lambda runs {limit:,} calls at a time, and the queues make up to {needed:,}"
+    return judged("concurrency", limit >= needed, fine, why)
 
 
-def judge_fargate(limit: float, needed: float) -> Check:
-    """Compare Fargate's limit with the size of all pools at their largest."""
-    if limit < needed:
-        text = (
-            f"Fargate gives {limit:g} CPUs here, and the pools may grow to {needed:g}: ask for more in Service Quotas "
-            f"({FARGATE_QUOTA}), or lower max_tasks"
-        )
-        return failed("Fargate", text)
-    return passed("Fargate", f"{limit:g} CPUs, and the pools may grow to {needed:g}")
+def _fargate_limit(needed: float) -> Check:
+    """Compare the account's limit of CPUs, or AWS's default, with the size of all pools at their largest."""
+    quotas, quota = _client("service-quotas"), {"ServiceCode": "fargate", "QuotaCode": FARGATE_QUOTA}
+    found = _found(lambda: quotas.get_service_quota(**quota), missing="NoSuchResourceException")
+    limit = float((found or quotas.get_aws_default_service_quota(**quota))["Quota"]["Value"])
+    why = (
+        f"Fargate gives {limit:g} CPUs here, and the pools may grow to {needed:g}: ask for more in Service Quotas "
+        f"({FARGATE_QUOTA}), or lower max_tasks"
+    )
+    return judged("Fargate", limit >= needed, f"{limit:g} CPUs, and the pools may grow to {needed:g}", why)
 
 
-def judge_ecs_role(there: bool) -> Check:
+def _ecs_role() -> Check:
     """Say whether ECS has its role. ECS makes it with the first cluster, but cannot use it yet at that moment."""
-    if not there:
-        text = (
-            f"this account has no role {ECS_ROLE} yet: run "
-            "`aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com` once"
-        )
-        return failed("ECS", text)
-    return passed("ECS", f"has its role {ECS_ROLE}")
+    found = _found(lambda: _client("iam").get_role(RoleName=ECS_ROLE), missing="NoSuchEntity")
+    why = (
+        f"this account has no role {ECS_ROLE} yet: run "
+        "`aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com` once"
+    )
+    return judged("ECS", found is not None, f"has its role {ECS_ROLE}", why)
 
 
-def judge_docker(answers: bool) -> Check:
-    if not answers:
-        text = "a Fargate pool needs Docker to build its image, and `docker info` fails: start Docker"
-        return failed("Docker", text)
-    return passed("Docker", "answers, for the image of the Fargate pools")
+def docker_answers() -> bool:
+    """Return whether Docker runs on this machine. CDK_DOCKER names another program, as for CDK."""
+    command = [os.environ.get("CDK_DOCKER", "docker"), "info"]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=DOCKER_SECONDS, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def _asked(name: str, check: Callable[[], Check]) -> Check:
+    from onthedot.wiring.aws import AWS_ERRORS  # noqa: PLC0415 - needs the AWS packages
+
+    try:
+        return check()
+    except AWS_ERRORS as error:
+        return Check(name, None, f"cannot be checked: {error}")
+
+
+def _client(service: str) -> Any:
+    from onthedot.wiring.aws import client  # noqa: PLC0415 - needs the AWS packages
+
+    return client(service)
+
+
+def _found(call: Callable[[], Any], *, missing: str) -> Any:
+    """Return what AWS answers, or None when it says with this code that there is none."""
+    try:
+        return call()
+    except Exception as error:
+        response: Any = getattr(error, "response", {})
+        if response.get("Error", {}).get("Code") == missing:
+            return None
+        raise

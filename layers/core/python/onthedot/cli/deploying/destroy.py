@@ -1,33 +1,56 @@
-"""`onthedot destroy`: delete a stage, and name the things that stay."""
+"""`onthedot destroy`: delete a stage, and name the things that stay.
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+It works on the deployed stacks and not on the templates of the clone: these may have changed since, and a pool that is
+no longer in the context values may have left a stack behind.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 import click
 
-from onthedot.cli.common.documents import print_document
-from onthedot.cli.common.result import result_option, steps
-from onthedot.cli.deploying.place import account_options, stage_option, use_account, variables_of
-from onthedot.cli.deploying.shown import has_terminal, who_and_where
-from onthedot.cli.deploying.stage_stacks import (
-    DeleteFailed,
-    Resource,
-    StageStack,
-    clients,
-    delete,
-    empty_buckets,
-    stacks_of,
-)
-from onthedot.cli.where import aws_errors_in_a_sentence
+from onthedot.cli.common.output import print_document, result_option, steps
+from onthedot.cli.credentials import aws_errors_in_a_sentence
+from onthedot.cli.deploying.account import account_options, find_place, has_terminal, stage_option
 
+PARTS: Final = ("watch", "fargate", "events", "api", "workers", "dispatch", "queues", "data")
+"""The stacks of a stage in the order in which they are deleted. A stack comes before the stacks that it uses."""
+BUCKET: Final = "AWS::S3::Bucket"
 REASONS: Final = {
     "AWS::DynamoDB::Table": "the jobs of the stage",
-    "AWS::S3::Bucket": "payloads and results of the jobs",
+    BUCKET: "payloads and results of the jobs",
     "AWS::IAM::Role": "API Gateway writes the logs of all APIs in this region with it",
     "AWS::ApiGateway::Account": "the region's setting that names this role",
     "AWS::Logs::LogGroup": "logs",
 }
-BOOTSTRAP: Final = "CDKToolkit"
+BOOTSTRAP: Final = {
+    "kind": "AWS::CloudFormation::Stack",
+    "name": "CDKToolkit",
+    "reason": "the bootstrap, which other CDK apps of the account use too",
+}
+POLL: Final = {"Delay": 3, "MaxAttempts": 1200}
+"""Seconds between two looks at a stack that is being deleted, and the number of looks: an hour."""
+
+
+class Resource(NamedTuple):
+    """A resource of a stack."""
+
+    kind: str
+    """Its CloudFormation type."""
+    name: str
+    """Its physical id."""
+    kept: bool
+    """Whether it outlives its stack, by the template's deletion policy."""
+
+
+class Stack(NamedTuple):
+    """A deployed stack of a stage."""
+
+    name: str
+    arn: str
+    protected: bool
+    """Whether CloudFormation refuses to delete it."""
+    resources: tuple[Resource, ...]
 
 
 @click.command()
@@ -35,67 +58,81 @@ BOOTSTRAP: Final = "CDKToolkit"
 @click.option("--yes", is_flag=True, help="Do not ask for the name of the stage.")
 @account_options
 @result_option
-def destroy(
-    *, stage: str, yes: bool, profile: str | None, region: str | None, endpoint_url: str | None, as_json: bool
-) -> None:
-    """Delete a stage from the AWS account of your credentials.
+def destroy(*, stage: str, yes: bool, as_json: bool, **account: str | None) -> None:
+    """Delete a stage from your AWS account.
 
-    It deletes the stacks of the stage one after another. First it names the things that stay, and asks for the name of
-    the stage. The data stays too, unless the stage is called dev, test or ci, also with a suffix such as dev-ada.
+    It deletes the stacks of the stage one after another. First it lists what stays, and asks for the name of the stage.
+    The data stays too, unless the stage is called dev, test or ci, or something like dev-ada.
 
     \b
     Example:
       onthedot destroy --stage dev
     """
     with steps(as_json=as_json):
-        use_account(profile, region, endpoint_url)
-        caller, where = who_and_where()
-        cloudformation, s3 = clients()
+        place = find_place(**account)
+        from onthedot.wiring.aws import client  # noqa: PLC0415 - needs the AWS packages
+
+        cloudformation, s3 = client("cloudformation"), client("s3")
         with aws_errors_in_a_sentence("the stacks of the stage cannot be read"):
-            stacks = stacks_of(cloudformation, stage)
+            found = (_find(cloudformation, f"onthedot-{stage}-{part}") for part in PARTS)
+            stacks = [stack for stack in found if stack is not None]
         if not stacks:
-            raise click.ClickException(f"there is no stage {stage} in {where} of account {caller.account}")
-        _refuse_protected(stacks, variables_of(profile, region, endpoint_url))
-        kept = kept_lines(stacks)
-        from_where = f"These stacks of account {caller.account} in {where} are deleted:"
-        click.echo("\n".join([from_where, *_names(stacks), *kept]))
+            raise click.ClickException(f"there is no stage {stage} in {place.region} of account {place.account}")
+        _refuse_protected(stacks, place.variables)
+        kept = _kept(stacks)
+        lines = ["Kept:", *(f"  {one['kind']} {one['name']}: {one['reason']}" for one in kept)]
+        from_where = f"These stacks of account {place.account} in {place.region} will be deleted:"
+        click.echo("\n".join([from_where, *(f"  {stack.name}" for stack in stacks), *lines]))
         _ask(stage, yes)
         for stack in stacks:
+            click.echo(f"Deleting {stack.name} …")
             with aws_errors_in_a_sentence(stack.name):
-                empty_buckets(s3, stack)
+                _empty_buckets(s3, stack)
                 _delete(cloudformation, stack)
-        click.echo("\n".join([f"Stage {stage} is deleted.", *kept]))
+        click.echo("\n".join([f"Stage {stage} is deleted.", *lines]))
     if as_json:
-        about = {"action": "destroy", "stage": stage, "account": caller.account, "region": where}
-        print_document({**about, "deleted": [stack.name for stack in stacks], "kept": kept_things(stacks)})
+        about = {"action": "destroy", "stage": stage, "account": place.account, "region": place.region}
+        print_document({**about, "deleted": [stack.name for stack in stacks], "kept": kept})
 
 
-def kept_things(stacks: Iterable[StageStack]) -> list[dict[str, str]]:
+def _find(cloudformation: Any, name: str) -> Stack | None:
+    try:
+        [stack] = cloudformation.describe_stacks(StackName=name)["Stacks"]
+    except cloudformation.exceptions.ClientError as error:
+        if error.response["Error"]["Code"] == "ValidationError":
+            return None
+        raise
+    protected = bool(stack.get("EnableTerminationProtection", False))
+    return Stack(name, stack["StackId"], protected, tuple(_resources(cloudformation, name)))
+
+
+def _resources(cloudformation: Any, name: str) -> Iterator[Resource]:
+    template = cloudformation.get_template(StackName=name, TemplateStage="Processed")["TemplateBody"]
+    written = template["Resources"]
+    for page in cloudformation.get_paginator("list_stack_resources").paginate(StackName=name):
+        for one in page["StackResourceSummaries"]:
+            policy = written.get(one["LogicalResourceId"], {}).get("DeletionPolicy", "Delete")
+            # A deletion that failed halfway leaves a stack that still lists the resources that are gone.
+            physical = one.get("PhysicalResourceId")
+            if physical and one["ResourceStatus"] != "DELETE_COMPLETE":
+                yield Resource(one["ResourceType"], physical, kept=policy.startswith("Retain"))
+
+
+def _kept(stacks: Sequence[Stack]) -> list[dict[str, str]]:
     """Return everything that outlives the stacks, each with its reason."""
     kept = [resource for stack in stacks for resource in stack.resources if resource.kept]
-    bootstrap = Resource("AWS::CloudFormation::Stack", BOOTSTRAP, kept=True)
-    reasons = {**REASONS, bootstrap.kind: "the bootstrap, which other CDK apps of the account use too"}
-    return [
-        {"kind": one.kind, "name": one.name, "reason": reasons.get(one.kind, "as its template says")}
-        for one in (*kept, bootstrap)
+    reasons = (REASONS.get(one.kind, "as its template says") for one in kept)
+    return [{"kind": one.kind, "name": one.name, "reason": why} for one, why in zip(kept, reasons, strict=True)] + [
+        BOOTSTRAP
     ]
 
 
-def kept_lines(stacks: Iterable[StageStack]) -> list[str]:
-    """Return the lines that name everything that outlives the stacks."""
-    return ["Kept:", *(f"  {one['kind']} {one['name']}: {one['reason']}" for one in kept_things(stacks))]
-
-
-def _names(stacks: Sequence[StageStack]) -> list[str]:
-    return [f"  {stack.name}" for stack in stacks]
-
-
-def _refuse_protected(stacks: Sequence[StageStack], variables: str) -> None:
+def _refuse_protected(stacks: Sequence[Stack], variables: str) -> None:
     for stack in stacks:
         if stack.protected:
             raise click.ClickException(
                 f"{stack.name} has termination protection, because the stage keeps its data; nothing was deleted. "
-                f"To delete the stage all the same, first run `{variables}aws cloudformation "
+                f"To delete the stage anyway, first run `{variables}aws cloudformation "
                 f"update-termination-protection --no-enable-termination-protection --stack-name {stack.name}`"
             )
 
@@ -111,9 +148,23 @@ def _ask(stage: str, yes: bool) -> None:
         raise click.ClickException("that is another name; nothing was deleted")
 
 
-def _delete(cloudformation: object, stack: StageStack) -> None:
-    click.echo(f"Deleting {stack.name} …")
+def _empty_buckets(s3: Any, stack: Stack) -> None:
+    """Delete all objects of the buckets that are deleted with the stack. CloudFormation deletes empty buckets only."""
+    for bucket in [one.name for one in stack.resources if one.kind == BUCKET and not one.kept]:
+        for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
+            if keys := [{"Key": entry["Key"]} for entry in page.get("Contents", [])]:
+                s3.delete_objects(Bucket=bucket, Delete={"Objects": keys, "Quiet": True})
+
+
+def _delete(cloudformation: Any, stack: Stack) -> None:
+    """Delete a stack and return when it is gone. Raise click.ClickException with the reason of CloudFormation."""
+    from onthedot.wiring.aws import AWS_ERRORS  # noqa: PLC0415 - needs the AWS packages
+
+    cloudformation.delete_stack(StackName=stack.arn)
     try:
-        delete(cloudformation, stack)
-    except DeleteFailed as error:
-        raise click.ClickException(f"{stack.name} cannot be deleted: {error}; correct that and try again") from error
+        cloudformation.get_waiter("stack_delete_complete").wait(StackName=stack.arn, WaiterConfig=POLL)
+    except AWS_ERRORS as error:
+        events = cloudformation.describe_stack_events(StackName=stack.arn)["StackEvents"]
+        failed = [one for one in events if one["ResourceStatus"] == "DELETE_FAILED" and "ResourceStatusReason" in one]
+        why = "; ".join(f"{one['LogicalResourceId']}: {one['ResourceStatusReason']}" for one in failed) or str(error)
+        raise click.ClickException(f"{stack.name} cannot be deleted: {why}; correct that and try again") from error

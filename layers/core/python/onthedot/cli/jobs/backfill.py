@@ -1,33 +1,36 @@
-"""`onthedot backfill`: run a recurring job for the fire times of a past window, call by call."""
+"""`onthedot backfill` and `forecast`: runs for the fire times of a past window, and the runs of the coming minutes."""
 
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, missing_job, print_document
-from onthedot.cli.common.moments import this_moment
+from onthedot.cli.common.documents import Documents, missing_job
+from onthedot.cli.common.durations import Duration
+from onthedot.cli.common.moments import day_and_clock, read_moment, this_moment
 from onthedot.cli.common.names import JobName, find_job
+from onthedot.cli.common.options import PRIORITIES, on_api
+from onthedot.cli.common.output import Cells, print_document, print_next, print_rows
 from onthedot.cli.common.progress import progress
-from onthedot.cli.common.when import read_past
-from onthedot.cli.jobs.job_options import PRIORITIES
-from onthedot.cli.limit_text import json_option, print_next
-from onthedot.cli.text import printable
-from onthedot.cli.where import api_options
-from onthedot.client import operations
-from onthedot.client.requests import Operation
+from onthedot.cli.common.when import Past, PastTime
+from onthedot.cli.text import counted, printable
+from onthedot.client import requests
 
 AT_ONCE: Final = 500
-"""Fire times of one call, so that the progress moves."""
+"""Fire times of one call, so that the bar moves."""
+BAR: Final = 20
+"""Characters of the longest bar of a forecast."""
+MAX_MINUTES: Final = 1_500
 
 
 @click.command()
-@click.argument("job_id", metavar="JOB", type=JobName())
+@click.argument("job", metavar="JOB", type=JobName())
 @click.option(
-    "--from", "start", required=True, metavar="WHEN", help="Start of the window: 12h for 12 hours ago, or a time."
+    "--from", "start", required=True, type=Past(), help="Start of the window: 12h for 12 hours ago, or a time."
 )
-@click.option("--to", "end", metavar="WHEN", help="End of the window, which is not in it.  [now]")
-@click.option("--limit", type=click.IntRange(1), help="Most fire times.  [all]")
+@click.option("--to", "end", type=Past(), help="End of the window, exclusive.  [default: now]")
+@click.option("--limit", type=click.IntRange(1), help="Stop after this many fire times.  [default: all]")
 @click.option(
     "--priority",
     type=click.Choice(PRIORITIES, case_sensitive=False),
@@ -35,22 +38,13 @@ AT_ONCE: Final = 500
     show_default=True,
     help="Priority of the runs.",
 )
-@api_options
-@json_option
+@on_api
 def backfill(
-    job_id: str,
-    *,
-    start: str,
-    end: str | None,
-    limit: int | None,
-    priority: str,
-    url: str | None,
-    token: str | None,
-    as_json: bool,
+    job: str, *, start: PastTime, end: PastTime | None, limit: int | None, priority: str, api: Documents, as_json: bool
 ) -> None:
-    """Run a recurring job for its fire times of a past window.
+    """Run a recurring job for the fire times of a past window.
 
-    A fire time that has an execution already gets no second one, so the command may be repeated. With --json it prints
+    A fire time that already has an execution gets no second one, so you can repeat the command. With --json it prints
     the answer of each call. Exit code 4: there is no such job.
 
     \b
@@ -58,49 +52,106 @@ def backfill(
       onthedot backfill report --from 12h
       onthedot backfill job_p4lr2upbz3zjp5vfk4bckgyzhm --from 2026-11-01T00:00:00Z --to 2026-11-02T00:00:00Z
     """
-    now = this_moment()
     # The clock of the API may be a little behind, and it refuses a window that ends in the future.
-    until = now - timedelta(seconds=1) if end is None else read_past("--to", end, now)
-    window = (read_past("--from", start, now), until)
-    api = Documents(url, token, missing_job(job_id))
-    created, existing, left = _fill(api, find_job(api, job_id), window, limit=limit, priority=priority, as_json=as_json)
+    window = (start.at, this_moment() - timedelta(seconds=1) if end is None else end.at)
+    call = _Backfill(api, find_job(api, job), missing_job(job), limit, priority)
+    created, existing, left = call.fill(*window, as_json=as_json)
     if as_json:
         return
     more = f", {left:,} left" if left else ""
-    click.echo(f"Runs of past fire times: {created:,} new, {existing:,} that were there already{more}.")
-    print_next(f"onthedot executions {printable(job_id)}")
+    click.echo(f"Runs of past fire times: {created:,} new, {existing:,} already there{more}.")
+    print_next(f"onthedot executions {printable(job)}")
 
 
-def _fill(
-    api: Documents, job_id: str, window: tuple[Any, Any], *, limit: int | None, priority: str, as_json: bool
-) -> tuple[int, int, int]:
-    """Call until no fire time is left. Return how many runs were made, existed, and are left.
+class _Backfill:
+    """A backfill, call by call."""
 
-    Raise click.ClickException when a call gets no further.
+    def __init__(self, api: Documents, job_id: str, missing: str, limit: int | None, priority: str) -> None:
+        self._api, self._job_id, self._missing = api, job_id, missing
+        self._limit, self._priority = limit, priority
+
+    def fill(self, start: datetime | str, end: datetime, *, as_json: bool) -> tuple[int, int, int]:
+        """Call until no fire time is left. Return how many runs were made, existed, and are left.
+
+        Raise click.ClickException when a call gets no further.
+        """
+        created = existing = 0
+        with progress() as bar:
+            while True:
+                most = AT_ONCE if self._limit is None else min(AT_ONCE, self._limit - created - existing)
+                document = self._call(start, end, most, created)
+                created, existing = created + document["created"], existing + document["existing"]
+                left, following = document["left"], document.get("next_from")
+                bar.show(created + existing, created + existing + left)
+                if as_json:
+                    print_document(document)
+                if following is None or (self._limit is not None and created + existing >= self._limit):
+                    return created, existing, left
+                if following == start:
+                    raise click.ClickException(f"the store accepts no more runs now; continue with --from {following}")
+                start = following
+
+    def _call(self, start: datetime | str, end: datetime, most: int, created: int) -> Any:
+        operation = requests.backfill(self._job_id, start, end, most, self._priority)
+        try:
+            return self._api.ask(operation, self._missing)
+        except click.ClickException:
+            if created:
+                click.echo(f"Created {counted(created, 'run')} so far. Run the command again to continue.", err=True)
+            raise
+
+
+@click.command()
+@click.option(
+    "--minutes", type=click.IntRange(1, MAX_MINUTES), default=15, show_default=True, help="How many minutes ahead."
+)
+@click.option("--for", "window", type=Duration(), help="How far ahead, such as 24h; replaces --minutes.")
+@on_api
+def forecast(minutes: int, window: float | None, api: Documents, as_json: bool) -> None:
+    """Count the runs due in each coming minute.
+
+    It looks up to 25 hours ahead and names the jobs with the most runs in each minute. It counts waiting runs, runs in
+    a queue, and those that recurring jobs will have.
+
+    \b
+    Example:
+      onthedot forecast --for 24h
     """
-    start, end = window
-    created = existing = 0
-    with progress() as bar:
-        while True:
-            most = AT_ONCE if limit is None else min(AT_ONCE, limit - created - existing)
-            document = _call(api, operations.backfill(job_id, start, end, most, priority), created)
-            created, existing, left = created + document["created"], existing + document["existing"], document["left"]
-            bar.show(created + existing, created + existing + left)
-            if as_json:
-                print_document(document)
-            following = document.get("next_from")
-            if following is None or (limit is not None and created + existing >= limit):
-                return created, existing, left
-            if isinstance(start, str) and following == start:
-                raise click.ClickException(f"the store takes no more runs now; go on with --from {following}")
-            start = following
+    if window is not None:
+        minutes = -(-int(window) // 60)
+        if not 1 <= minutes <= MAX_MINUTES:
+            raise click.UsageError("--for is out of range; give 1m to 25h")
+    found = api.ask(requests.forecast(minutes))
+    if as_json:
+        print_document(found)
+        return
+    _print_minutes(found["minutes"])
+    if found["truncated"]:
+        until = read_moment(found.get("complete_until"))
+        missing = (
+            "" if until is None else f" From {day_and_clock(until, this_moment())} on, some one-off runs are missing."
+        )
+        click.echo(f"There are more runs than were counted.{missing}", err=True)
 
 
-def _call(api: Documents, operation: Operation[Any], created: int) -> Any:
-    """Return the answer of one call. When it fails, print how far the calls before it came."""
-    try:
-        return api.ask(operation)
-    except click.ClickException:
-        if created:
-            click.echo(f"{created:,} runs are made so far. Repeat the command to go on.", err=True)
-        raise
+def _print_minutes(minutes: Sequence[Mapping[str, Any]]) -> None:
+    """Print a row for each minute that has runs, with a bar for people."""
+    cells = Cells()
+    most = max((one["runs"] for one in minutes), default=0)
+    rows = [
+        (
+            cells.time(one["time"]),
+            f"{one['runs']:,}" if cells.for_people else str(one["runs"]),
+            *(("━" * -(-BAR * one["runs"] // most),) if cells.for_people else ()),
+            ", ".join(_heavy(job) for job in one.get("heaviest", ())),
+        )
+        for one in minutes
+        if one["runs"]
+    ]
+    header = ("MINUTE", "RUNS", *(("",) if cells.for_people else ()), "HEAVIEST")
+    print_rows(header, rows, f"No runs are scheduled for the next {len(minutes)} minutes.")
+
+
+def _heavy(job: Mapping[str, Any]) -> str:
+    name = job.get("name") or job["job_id"]
+    return str(name) if job["runs"] == 1 else f"{name} ×{job['runs']:,}"

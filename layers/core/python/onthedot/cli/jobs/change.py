@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, missing_job, print_document
+from onthedot.cli.common.documents import Documents, missing_job
 from onthedot.cli.common.moments import in_full, read_moment, this_moment
 from onthedot.cli.common.names import JobName, find_job
+from onthedot.cli.common.output import print_document, print_next
 from onthedot.cli.common.sections import WIDE, SectionedCommand
 from onthedot.cli.jobs.change_options import change_options, read_change
 from onthedot.cli.jobs.schedule import rule_in_words, title_of, zone_of
-from onthedot.cli.limit_text import print_next
 from onthedot.cli.text import printable, short
 from onthedot.cli.where import api_options
 from onthedot.client import requests

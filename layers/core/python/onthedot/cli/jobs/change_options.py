@@ -6,15 +6,19 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.jobs.job_options import OPTIONS, Command
-from onthedot.cli.jobs.schedule_options import for_the_client, given_options
+from onthedot.cli.jobs.job_options import OPTIONS, Command, for_the_client, given_options
+from onthedot.jobs.spec import CHANGEABLE
 
-_NULLABLE: Final = ("name", "description", "start_at", "end_at", "max_runs", "gates", "start_within_seconds", "payload")
-CLEARED: Final[Mapping[str, Any]] = {**dict.fromkeys(_NULLABLE), "tags": {}, "requirements": {}}
+CLEARED: Final[Mapping[str, Any]] = {
+    **{field.name: None for field in CHANGEABLE if field.null},
+    "payload": None,
+    "tags": {},
+    "requirements": {},
+}
 """The fields that a change can remove from a job, with the value that removes each."""
 
 
-class Field(click.Choice[str]):
+class Cleared(click.Choice[str]):
     """A field that can be removed, also as options spell it: end-at."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -25,7 +29,7 @@ class Field(click.Choice[str]):
 _CLEAR: Final = click.option(
     "--clear",
     multiple=True,
-    type=Field(list(CLEARED)),
+    type=Cleared(list(CLEARED)),
     metavar="FIELD",
     help=f"Remove a field: {', '.join(CLEARED)}. May be repeated.",
 )
@@ -35,7 +39,7 @@ def change_options(command: Command) -> Command:
     """Add the options of a change to a command, for `read_change`."""
     command = _CLEAR(command)
     for option in reversed(OPTIONS):
-        command = option.without_default().added(command)
+        command = option.added(command, with_default=False) if option.in_change else command
     return command
 
 

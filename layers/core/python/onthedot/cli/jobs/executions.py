@@ -1,58 +1,52 @@
 """`onthedot executions`: list the executions of a job or a worker, or running or failed ones."""
 
-from collections.abc import Collection, Iterator
-from datetime import datetime
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, Id, missing_job, print_document
-from onthedot.cli.common.durations import briefly
-from onthedot.cli.common.moments import cell, read_moment, this_moment
-from onthedot.cli.common.names import JobName, job_named
-from onthedot.cli.common.running import progress_in_words, reported
-from onthedot.cli.jobs.by_name import MOST_COUNTED, print_by_name
-from onthedot.cli.jobs.listed_rows import in_short
-from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
+from onthedot.cli.common.documents import Documents, Id, missing_job
+from onthedot.cli.common.moments import read_moment
+from onthedot.cli.common.names import JobName, find_job
+from onthedot.cli.common.options import RUN_STATUSES, limit_option, on_api
+from onthedot.cli.common.output import Cells, print_document, print_list, print_next, print_rows
+from onthedot.cli.jobs.get import progress_in_words, reported
+from onthedot.cli.jobs.listing import in_short
 from onthedot.cli.text import printable
-from onthedot.cli.where import api_options
 from onthedot.client import requests
 
 COLUMNS: Final = ("FIRE TIME", "STATUS", "LATE", "TOOK", "TRIES", "NAME", "JOB", "EXECUTION", "WHY", "PROGRESS")
-STATUSES: Final = (
-    *("PENDING", "DISPATCHED", "RUNNING", "RETRYING", "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED", "WAITING"),
-    "PAUSED",
-)
+NAME_COLUMNS: Final = ("COUNT", "NAME", "JOBS", "POOL", "LONGEST")
 ALONE: Final = ("RUNNING", "FAILED")
 """The statuses that are listed without a job or a worker."""
+MAX_COUNTED: Final = 10_000
+"""Executions that are counted. A larger number says nothing more."""
 
 
 @click.command()
-@click.argument("job_id", metavar="[JOB]", type=JobName(), required=False)
-@click.option("--worker", "worker_id", type=Id(), help="What this pull worker runs now, and its latest 100.")
-@click.option("--status", type=click.Choice(STATUSES, case_sensitive=False), help="Only those with this status.")
+@click.argument("job", metavar="[JOB]", type=JobName(), required=False)
+@click.option("--worker", type=Id(), help="What this pull worker is running, and its latest 100 executions.")
+@click.option("--status", type=click.Choice(RUN_STATUSES, case_sensitive=False), help="Only those with this status.")
 @click.option("--by", type=click.Choice(["name"]), help="Count them by the names of their jobs.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Most that are listed.")
-@api_options
-@json_option
+@limit_option
+@on_api
 def executions(
-    job_id: str | None,
+    job: str | None,
     *,
-    worker_id: str | None,
+    worker: str | None,
     status: str | None,
     by: str | None,
     limit: int,
-    url: str | None,
-    token: str | None,
+    api: Documents,
     as_json: bool,
 ) -> None:
     """List executions of a job or a worker, or by status.
 
-    Name a job, or a --worker, or only --status running or failed. The newest is the first. A range of skipped fire
-    times is one line. A pipe and --json get the ids too. --status running --by name says which jobs use the capacity.
-    Exit code 4: there is no such job or worker.
+    Name a job, a --worker, or just --status running or failed. The newest comes first. A range of skipped fire times is
+    one line. A pipe and --json include the ids. --status running --by name shows which jobs use the capacity. Exit code
+    4: there is no such job or worker.
 
     \b
     Examples:
@@ -60,87 +54,91 @@ def executions(
       onthedot executions --status running --by name
       onthedot executions --worker worker_8f2a41c09bd3e677 --json
     """
-    if job_id is None and worker_id is None and status not in ALONE:
-        raise click.UsageError("say which: JOB, or --worker, or --status running or failed")
-    wanted, job_id = job_id, None if job_id is None else job_named(job_id, url, token)
-    api = Documents(url, token, _missing(job_id, worker_id))
-    found = islice(_found(api, job_id, worker_id, status), MOST_COUNTED if by else limit)
+    if job is None and worker is None and status not in ALONE:
+        raise click.UsageError("say which: JOB, --worker, or --status running or failed")
+    job_id = None if job is None else find_job(api, job)
+    missing = missing_job(job_id or "") if worker is None else f"there is no pull worker {printable(worker)}"
+    page = partial(requests.executions, job=job_id, worker=worker, status=status)
+    found = islice(api.pages(page, "executions", missing), MAX_COUNTED if by else limit)
     if by:
-        print_by_name(found, limit, as_json=as_json)
+        _print_by_name(found, limit, as_json=as_json)
         return
-    if as_json:
-        for one in found:
-            print_document(one)
-        return
-    known = ("STATUS",) if status else ()
-    shown = print_executions(found, _none(job_id), of_one_job=job_id is not None, also_hidden=known)
-    if wanted is not None:
-        print_next(f"onthedot explain {printable(wanted)}")
-    elif shown and status == "FAILED":
+    none = "There are no such executions." if job_id is None else f"{printable(job_id)} has no such executions."
+    hidden = [*(["STATUS"] if status else []), *(["NAME"] if job else [])]
+    shown = print_executions(found, none, hidden, as_json=as_json)
+    if job is not None and not as_json:
+        print_next(f"onthedot explain {printable(job)}")
+    elif shown and status == "FAILED" and not as_json:
         print_next("onthedot dead-letters --by cause")
 
 
-def _found(api: Documents, job: str | None, worker: str | None, status: str | None) -> Iterator[dict[str, Any]]:
-    return api.pages(partial(requests.executions, job=job, worker=worker, status=status), "executions")
-
-
-def _missing(job_id: str | None, worker_id: str | None) -> str:
-    if worker_id is not None:
-        return f"there is no pull worker {printable(worker_id)}"
-    return missing_job(job_id or "")
-
-
-def _none(job_id: str | None) -> str:
-    return "There is no such execution." if job_id is None else f"{printable(job_id)} has no such execution."
-
-
 def print_executions(
-    found: Iterator[dict[str, Any]], otherwise: str, *, of_one_job: bool = False, also_hidden: Collection[str] = ()
-) -> int:
-    """Print executions as rows, or a sentence to stderr. Return how many there are.
-
-    A terminal has no room for the ids and `also_hidden` beside the reason. A pipe gets them.
-    """
-    now, for_people = this_moment(), is_for_people()
-    rows = [_row(one, now, for_people=for_people) for one in found]
-    hidden = {"JOB", "EXECUTION", *also_hidden} | ({"NAME"} if of_one_job else set()) if for_people else set()
-    shown = [place for place, name in enumerate(COLUMNS) if name not in hidden]
-    header = [COLUMNS[place] for place in shown]
-    print_rows(header, [[row[place] for place in shown] for row in rows], otherwise)
-    return len(rows)
+    found: Iterable[dict[str, Any]], otherwise: str, hidden: Collection[str] = (), *, as_json: bool
+) -> list[dict[str, Any]]:
+    """Print executions and return them. A terminal has no room for ids and `hidden` columns beside the reason."""
+    cells = Cells()
+    return print_list(
+        found, COLUMNS, lambda one: _row(one, cells), otherwise, as_json=as_json, hidden={"JOB", "EXECUTION", *hidden}
+    )
 
 
-def _row(one: dict[str, Any], now: datetime, *, for_people: bool) -> tuple[str, ...]:
+def _row(one: dict[str, Any], cells: Cells) -> tuple[str, ...]:
     late = one.get("lateness_ms")
+    started, finished = read_moment(one.get("started_at")), read_moment(one.get("finished_at"))
+    took = None if started is None or finished is None else (finished - started).total_seconds()
     return (
-        cell(one.get("fire_time"), now, for_people=for_people),
+        cells.time(one.get("fire_time")),
         str(one["status"]) + (f" ×{one['count']:,}" if one.get("count", 1) > 1 else ""),
-        "-" if late is None else _seconds(late / 1000, for_people=for_people),
-        _took(one, for_people=for_people),
+        cells.seconds(None if late is None else late / 1000),
+        cells.seconds(took),
         str(len(one.get("attempts") or ())),
-        str(one.get("name") or (one["job_id"] if for_people else "-")),
+        str(one.get("name") or (one["job_id"] if cells.for_people else "-")),
         str(one["job_id"]),
         str(one["execution_id"]),
-        _why(one, for_people=for_people),
-        (progress_in_words(one, now) if for_people else reported(one)) or "-",
+        _why(one, for_people=cells.for_people),
+        (progress_in_words(one, cells.now) if cells.for_people else reported(one)) or "-",
     )
 
 
 def _why(one: dict[str, Any], *, for_people: bool) -> str:
-    """Return why an execution has its status. The error of an earlier attempt is no news about one that runs."""
+    """Return why an execution has its status. The error of an earlier attempt is no news about one that is running."""
     if for_people and one["status"] == "RUNNING":
         return "-"
     why = str(one.get("error") or one.get("reason") or "-")
     return in_short(why) if for_people else why
 
 
-def _took(one: dict[str, Any], *, for_people: bool) -> str:
-    """Return the time from the start to the end."""
-    started, finished = read_moment(one.get("started_at")), read_moment(one.get("finished_at"))
-    if started is None or finished is None:
-        return "-"
-    return _seconds((finished - started).total_seconds(), for_people=for_people)
+def _print_by_name(found: Iterable[dict[str, Any]], limit: int, *, as_json: bool) -> None:
+    """Print how many executions the jobs of each name have, the most first. A job without a name is alone."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for one in found:
+        groups.setdefault(str(one.get("name") or one["job_id"]), []).append(one)
+    largest = sorted(groups.items(), key=lambda group: len(group[1]), reverse=True)
+    counted = [_counted(name, ones) for name, ones in largest[:limit]]
+    if as_json:
+        for document in counted:
+            print_document(document)
+        return
+    cells = Cells()
+    print_rows(NAME_COLUMNS, [_name_row(one, cells) for one in counted], "There are no such executions.")
+    if (total := sum(len(ones) for ones in groups.values())) == MAX_COUNTED:
+        click.echo(f"Only the newest {total:,} were counted.", err=True)
+    if counted:
+        print_next(f"onthedot list --name {printable(counted[0]['name'])}")
 
 
-def _seconds(seconds: float, *, for_people: bool) -> str:
-    return briefly(seconds) if for_people else f"{seconds:,.3f} s"
+def _counted(name: str, ones: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "executions": len(ones),
+        "jobs": len({one["job_id"] for one in ones}),
+        "pools": sorted({str(one["pool"]) for one in ones if one.get("pool")}),
+        "longest_running_ms": max((one.get("running_ms") or 0 for one in ones), default=0) or None,
+    }
+
+
+def _name_row(one: dict[str, Any], cells: Cells) -> tuple[str, ...]:
+    longest = one["longest_running_ms"]
+    pools = ", ".join(one["pools"]) or "-"
+    ran = cells.seconds(None if longest is None else longest / 1000)
+    return f"{one['executions']:,}", one["name"], f"{one['jobs']:,}", pools, ran

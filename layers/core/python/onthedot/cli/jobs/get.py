@@ -1,55 +1,70 @@
-"""`onthedot get`: show one job, or the API's own document."""
+"""`onthedot get` and `explain`: one job in words, and why it has not run or what it does now."""
 
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, missing_job, print_unchanged
-from onthedot.cli.common.moments import this_moment
-from onthedot.cli.common.names import JobName, job_named
-from onthedot.cli.common.running import progress_in_words
-from onthedot.cli.common.tables import wrapped
+from onthedot.cli.common.documents import Documents, missing_job
+from onthedot.cli.common.durations import briefly
+from onthedot.cli.common.moments import day_and_clock, read_moment, this_moment
+from onthedot.cli.common.names import JobName, find_job
+from onthedot.cli.common.options import on_api
+from onthedot.cli.common.output import is_for_people, print_next, print_unchanged, wrapped
 from onthedot.cli.jobs.shown_job import facts_of, fields_of
-from onthedot.cli.limit_text import is_for_people, print_next
 from onthedot.cli.text import printable, short
-from onthedot.cli.where import api_options
 from onthedot.client import requests
+from onthedot.client.requests import Operation
 
 TITLES: Final = 14
 """Cells of the titles beside the facts."""
 COLOURS: Final = {"SUCCEEDED": "green", "FAILED": "red"}
+_COMMANDS: Final = {
+    "resume": "onthedot resume {job}",
+    "run_now": "onthedot run {job}",
+    "redrive": "onthedot redrive --job {job}",
+    "check_ticks": "onthedot doctor",
+    "open_stage": "onthedot thaw",
+    "allow_overlap": "onthedot get {job}",
+    "lift_limit": "{limits}",
+}
+"""The command for each action of `what_if`. Sentences about workers name theirs."""
+_INSTANT: Final = re.compile(
+    r"(?P<before>\b(?:at about|at|since|about) )?(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"
+)
+_FAILED: Final = re.compile(r"attempt \d+ failed: (?P<why>.*)", re.DOTALL)
+_ENDED: Final = re.compile(r"failed: (?P<count>\d+) of \d+ attempts? failed: (?P<why>.*)", re.DOTALL)
 
 
 @click.command()
-@click.argument("job_id", metavar="JOB", type=JobName())
-@api_options
-@click.option("--json", "as_json", is_flag=True, help="Print the answer of GET /v1/jobs/{id} unchanged.")
-def get(job_id: str, url: str | None, token: str | None, as_json: bool) -> None:
+@click.argument("wanted", metavar="JOB", type=JobName())
+@on_api
+def get(wanted: str, api: Documents, as_json: bool) -> None:
     """Show one job.
 
-    Long values are cut. A pipe gets the fields of the API with tabs, and --json all of them. Exit code 4: there is no
-    such job.
+    Long values are cut. A pipe gets the API's fields, separated by tabs; --json prints all of them. Exit code 4: there
+    is no such job.
 
     \b
     Example:
       onthedot get job_p4lr2upbz3zjp5vfk4bckgyzhm
     """
-    job_id, wanted = job_named(job_id, url, token), job_id
-    api = Documents(url, token)
-    job = api.ask(requests.get(job_id), missing_job(job_id))
+    job = api.ask(requests.get(find_job(api, wanted)), missing_job(wanted))
     if as_json:
         print_unchanged(job)
     elif not is_for_people():
         for name, value in fields_of(job):
             click.echo(f"{name}\t{short(printable(value))}")
     else:
-        _print({**job, "progress": _progress(api, job)})
+        is_running = job["status"] == "RUNNING"
+        _print_facts({**job, "progress": _progress(api, requests.execution(job["job_id"])) if is_running else ""})
         print_next(f"onthedot explain {printable(wanted)}", f"onthedot executions {printable(wanted)}")
 
 
-def _print(job: Mapping[str, Any]) -> None:
+def _print_facts(job: Mapping[str, Any]) -> None:
     room = shutil.get_terminal_size().columns - TITLES
     for title, value in facts_of(job, this_moment()):
         lines = wrapped(short(printable(value)), room)
@@ -57,11 +72,127 @@ def _print(job: Mapping[str, Any]) -> None:
         click.echo("\n".join([shown, *(" " * TITLES + line for line in lines[1:])]))
 
 
-def _progress(api: Documents, job: Mapping[str, Any]) -> str:
-    """Return how far a one-off job is that runs now. A call that fails leaves it out: the job is known."""
-    if job["status"] != "RUNNING":
-        return ""
+@click.command()
+@click.argument("wanted", metavar="JOB", type=JobName())
+@on_api
+def explain(wanted: str, api: Documents, as_json: bool) -> None:
+    """Say why a job has not run, or what it is doing.
+
+    The first sentence says what holds the job up. Then come the story of its latest run, and what would happen if you
+    resumed, ran or redrove it now, or lifted a limit. Exit code 4: there is no such job.
+
+    \b
+    Example:
+      onthedot explain job_p4lr2upbz3zjp5vfk4bckgyzhm
+    """
+    answer = api.ask(requests.explain(find_job(api, wanted)), missing_job(wanted))
+    if as_json:
+        print_unchanged(answer)
+        return
+    progress = ""
+    if any(reason["code"] == "running" for reason in answer["reasons"]):
+        progress = _progress(api, requests.executions(None, job=answer["job_id"], status="RUNNING"))
+    _print_explanation(answer, progress, printable(wanted))
+
+
+def _print_explanation(answer: Mapping[str, Any], progress: str, wanted: str) -> None:
+    """Print each sentence whole on a line: a command in it must not be broken."""
+    now = this_moment() if is_for_people() else None
+    messages = [str(reason["message"]) for reason in answer["reasons"]] or ["nothing is known about it"]
+    first, *others = [in_local_times(message, now) for message in messages]
+    name = printable(str(answer.get("name") or answer["job_id"]))
+    click.secho(f"{name} is {printable(str(answer['status']))}: {first}", bold=True)
+    for message in filter(None, (progress, *others)):
+        click.echo(f"  {message}")
+    for time, message in moments_of(answer.get("timeline") or (), messages):
+        click.echo(f"  {clock_of(time, now)}  {in_local_times(message, now)}")
+    actions: Sequence[Mapping[str, Any]] = answer.get("what_if") or ()
+    for one in actions:
+        click.echo(in_local_times(one["message"], now))
+    commands = [_COMMANDS[one["action"]] for one in actions if one["action"] in _COMMANDS]
+    filled = [command.format(job=wanted, limits=_limits(actions)) for command in commands]
+    print_next(*filled, f"onthedot executions {wanted}")
+
+
+def _limits(actions: Sequence[Mapping[str, Any]]) -> str:
+    """Return the command that shows the gate or the limits of the tenant that a sentence about a limit names."""
+    words = [str(one["message"]).split() for one in actions if one["action"] == "lift_limit"]
+    for kind, command in (("gate", "gates show"), ("tenant", "limits show")):
+        for sentence in words:
+            if kind in sentence[:-1]:
+                return f"onthedot {command} {printable(sentence[sentence.index(kind) + 1])}"
+    return "onthedot gates list"
+
+
+def _progress(api: Documents, operation: Operation[Any]) -> str:
+    """Return how far the run is that this call finds. A call that fails leaves it out: the rest is known."""
     try:
-        return progress_in_words(api.ask(requests.execution(job["job_id"])), this_moment())
+        found = api.ask(operation)
     except click.ClickException:
         return ""
+    running = found.get("executions", [found])
+    return progress_in_words(running[0], this_moment()) if running else ""
+
+
+def progress_in_words(execution: Mapping[str, Any], now: datetime) -> str:
+    """Return how far a run is, how long it has run, and its deadline. Return "" if it does not run now."""
+    ran = execution.get("running_ms")
+    if ran is None:
+        return ""
+    parts = [reported(execution), f"running for {briefly(ran / 1000)}"]
+    if (deadline := read_moment(execution.get("deadline"))) is not None:
+        left = (deadline - now).total_seconds()
+        parts.append(f"deadline in {briefly(left)}" if left > 0 else f"deadline passed {briefly(-left)} ago")
+    return ", ".join(filter(None, parts))
+
+
+def reported(execution: Mapping[str, Any]) -> str:
+    """Return what the run itself said last, such as "42 %, rows 420 of 1,000", or an empty text."""
+    progress = execution.get("progress") or {}
+    fraction, text = progress.get("fraction"), progress.get("text")
+    shown = ["" if fraction is None else f"{fraction * 100:.0f} %", "" if text is None else printable(str(text))]
+    return ", ".join(filter(None, shown))
+
+
+def moments_of(timeline: Sequence[Mapping[str, Any]], reasons: Sequence[str]) -> Iterator[tuple[Any, str]]:
+    """Yield time and message of each moment. An error is told once, and none of the reasons again."""
+    before = ""
+    for one in timeline:
+        message = str(one["message"])
+        failed, ended = _FAILED.fullmatch(message), _ENDED.fullmatch(message)
+        if message in reasons:
+            continue
+        if failed is not None and failed["why"] == before:
+            message = message.removesuffix(f": {before}") + " in the same way"
+        elif ended is not None and ended["why"] == before:
+            message = "failed for good" if ended["count"] == "1" else f"failed for good after {ended['count']} attempts"
+        before = failed["why"] if failed is not None else before
+        yield one["time"], message
+
+
+def clock_of(time: Any, now: datetime | None) -> str:
+    """Return the time of a moment: on a terminal the local clock with milliseconds, and the day if it is another."""
+    moment = read_moment(time)
+    if now is None or moment is None:
+        return printable(str(time))
+    local = moment.astimezone()
+    clock = f"{local:%H:%M:%S}.{local.microsecond // 1000:03d}"
+    return clock if local.date() == now.astimezone().date() else f"{local:%a} {local.day} {local:%b} {clock}"
+
+
+def in_local_times(message: Any, now: datetime | None) -> str:
+    """Return a sentence of the API. On a terminal, its times are in words and of the local clock."""
+    text = printable(str(message))
+    return text if now is None else _INSTANT.sub(lambda found: _local(found, now), text)
+
+
+def _local(found: re.Match[str], now: datetime) -> str:
+    """Return a time with the word before it: "at 09:00" for today, "yesterday at 09:00" for another day."""
+    moment = day_and_clock(datetime.fromisoformat(found["time"]), now)
+    before = found["before"]
+    if before is None:
+        return moment
+    if before == "since ":
+        return before + moment.removeprefix("today ")
+    day, _, clock = moment.rpartition(" ")
+    return f"{before}{clock}" if day == "today" else f"{day} {before}{clock}"

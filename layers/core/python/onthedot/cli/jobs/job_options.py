@@ -1,19 +1,27 @@
-"""The options that say what a job is. `onthedot schedule` has all of them, `onthedot change` most."""
+"""The options of `onthedot schedule` and `onthedot change`, made from the fields of a job, and what they say."""
 
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-from onthedot.cli.common.durations import Duration
+from onthedot.cli.common.durations import Duration, read_duration
 from onthedot.cli.common.sections import OTHER, SectionOption
+from onthedot.cli.common.when import read_when
+from onthedot.client.requests import job_request
+from onthedot.jobs import forms
+from onthedot.jobs.spec import Change, Field, Has, fields_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-PRIORITIES: Final = ("HIGH", "MEDIUM", "LOW")
-SWITCH: Final = {"on": True, "off": False}
-_MISFIRES: Final = ("run_latest", "run_all", "skip")
-_PARENT_FAILURES: Final = ("fail", "run", "skip")
+ONE_WORK: Final = "say what the job runs: one of --http, --python, --shell and --target"
+_WORK: Final = ("http", "python", "shell", "target")
+_SWITCH: Final = {"on": True, "off": False}
 
 
 class Number(click.ParamType[float]):
@@ -33,121 +41,196 @@ class Number(click.ParamType[float]):
 
 
 class JobOption(NamedTuple):
-    """An option of a command that says what a job is, as click takes it."""
+    """An option that says a field of a job, or a part of one."""
 
-    names: tuple[str, ...]
+    flag: str
+    path: tuple[str, ...]
+    """The field, and the part of it."""
     settings: Mapping[str, Any]
-    section: str = ""
+    section: str
+    default: str = ""
+    read: Callable[[Any], Any] | None = None
+    """Makes the value of the field from that of click. None: they are the same."""
+    in_change: bool = True
 
-    def added(self, command: Command) -> Command:
-        """Return the command with this option."""
-        return click.option(*self.names, cls=SectionOption, section=self.section, **self.settings)(command)
+    @property
+    def name(self) -> str:
+        """The name of the value that click passes."""
+        return self.flag.removeprefix("--").replace("-", "_")
 
-    def without_default(self) -> "JobOption":
-        """Return the option for a job that exists: without it, the job keeps its value."""
-        return self._replace(settings={**self.settings, "help": self.settings["help"].partition("  [")[0]})
-
-
-def _option(*names: str, **settings: Any) -> JobOption:
-    return JobOption(names, settings)
-
-
-def _in_sections(sections: Mapping[str, Sequence[JobOption]]) -> tuple[JobOption, ...]:
-    return tuple(option._replace(section=title) for title, options in sections.items() for option in options)
+    def added(self, command: Command, *, with_default: bool) -> Command:
+        """Return the command with this option. A job that exists keeps its value, so its help names no default."""
+        text = self.settings["help"] + (f"  [{self.default}]" if with_default and self.default else "")
+        settings = {**self.settings, "help": text}
+        return click.option(self.flag, cls=SectionOption, section=self.section, **settings)(command)
 
 
-_SECTIONS: Final = {
-    "When": (
-        _option("--in", "delay", type=Duration(), help="Once, after this time, such as 10m or 1h30m."),
-        _option("--at", metavar="WHEN", help='Once, such as "tomorrow 9:00", "fri 17:30" or RFC 3339.'),
-        _option("--cron", metavar="EXPRESSION", help="Again and again: five fields, @daily, or cron(…)."),
-        _option("--every", metavar="TIME", help="Again and again, such as 15m or rate(5 minutes)."),
-        _option("--on-event", metavar="JSON", help="For each event that matches this pattern."),
-        _option("--tz", "timezone", metavar="NAME", help="Time zone of --cron and --at.  [UTC, this machine's]"),
-        _option(
-            "--dst-gap", type=click.Choice(["run_after", "skip"]), help="For times that clocks jump over.  [run_after]"
-        ),
-        _option(
-            "--dst-overlap", type=click.Choice(["once", "twice"]), help="For times that clocks show twice.  [once]"
-        ),
-        _option("--start-at", metavar="WHEN", help="No fire time before it."),
-        _option("--end-at", metavar="WHEN", help="No fire time after it."),
-        _option("--max-runs", type=int, help="End the job after so many runs."),
-        _option("--jitter", "jitter_seconds", type=Duration(whole=True), help="Start each run up to so much later."),
+def job_options(command: Command) -> Command:
+    """Add the options of a new job to a command, for `read_job`."""
+    for option in reversed(OPTIONS):
+        command = option.added(command, with_default=True)
+    return command
+
+
+def read_job(options: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """Return the request that the options make. Raise click.UsageError, which names the option at fault."""
+    given = given_options(options)
+    if not given.keys() & set(_WORK):
+        raise click.UsageError(ONE_WORK)
+    return job_request(**for_the_client(given, now))
+
+
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that the user gave. Raise click.UsageError for works that do not go together."""
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    if len(given.keys() & set(_WORK)) > 1:
+        raise click.UsageError(ONE_WORK)
+    if "http" not in given and (wrong := given.keys() & {"method", "header"}):
+        raise click.UsageError(f"--{min(wrong)} works only with --http")
+    return given
+
+
+def for_the_client(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """Return the options as the client takes them."""
+    fields: dict[str, Any] = {}
+    for option in OPTIONS:
+        if option.name in given:
+            value = _read(option, given[option.name], given.get("tz") if option.flag == "--at" else None, now)
+            name, *parts = option.path
+            if parts:
+                fields.setdefault(name, {})[parts[0]] = value
+            else:
+                fields[name] = value
+    return fields
+
+
+def _read(option: JobOption, value: Any, timezone: str | None, now: datetime) -> Any:
+    try:
+        if option.read is _when:
+            return read_when(value, timezone, now)
+        return value if option.read is None else option.read(value)
+    except (ValueError, OSError, OverflowError) as error:
+        raise click.UsageError(f"{option.flag}: {error}") from error
+
+
+def read_json(text: str) -> Any:
+    """Return the JSON of a text, of a file after @, or of stdin for -. Raise ValueError or OSError."""
+    if text == "-":
+        text = sys.stdin.read()
+    elif text.startswith("@"):
+        text = Path(text[1:]).expanduser().read_text(encoding="utf-8")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"is no JSON: {error}; quote a text twice, such as '\"text\"'") from None
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+
+
+def _every(text: str) -> Any:
+    """Return the seconds of a duration, and a rate as it is."""
+    if "(" in text:
+        return text
+    seconds = read_duration(text)
+    if not isinstance(seconds, int):
+        raise ValueError(f"{text!r} is not whole seconds")  # noqa: TRY004 - a wrong value of the user
+    return seconds
+
+
+def _pairs(separator: str) -> Callable[[Sequence[str]], dict[str, str]]:
+    def read(texts: Sequence[str]) -> dict[str, str]:
+        parts = [text.partition(separator) for text in texts]
+        if wrong := [text for text, (_, found, _) in zip(texts, parts, strict=True) if not found]:
+            raise ValueError(f"{wrong[0]!r} has no {separator!r}; write NAME{separator}VALUE")
+        return {name.strip(): value.strip() for name, _, value in parts}
+
+    return read
+
+
+def _when(_: str) -> Any:
+    """Stand for `read_when`, which also needs the present time and the zone."""
+    raise NotImplementedError
+
+
+def _shell(text: str) -> dict[str, Any]:
+    return {"type": "shell", "argv": shlex.split(text)}
+
+
+def _special(flag: str, name: str, text: str, **more: Any) -> JobOption:
+    read = more.pop("read", None)
+    return JobOption(flag, (name,), {"help": text, **more}, "What", read=read)
+
+
+_TO_RUN: Final = (
+    _special("--http", "url", "Call this URL, with the payload as body.", metavar="URL"),
+    JobOption("--method", ("method",), {"help": "Method of --http."}, "What", "POST"),
+    _special(
+        "--header",
+        "headers",
+        "Header of --http. May be repeated.",
+        metavar="NAME:VALUE",
+        multiple=True,
+        read=_pairs(":"),
     ),
-    "If a run cannot start in time": (
-        _option(
-            "--overlap", type=click.Choice(["allow", "skip", "queue"]), help="If the run before has not ended.  [allow]"
-        ),
-        _option(
-            "--misfire",
-            type=click.Choice(_MISFIRES),
-            metavar="POLICY",
-            help="For missed fire times: run_latest, run_all or skip.  [run_latest]",
-        ),
-        _option(
-            "--misfire-grace",
-            type=Duration(whole=True),
-            help="A fire time that is found later than this is missed.  [60s]",
-        ),
-        _option(
-            "--start-within",
-            "start_within_seconds",
-            type=Duration(whole=True),
-            help="Skip a run that could only start later than this.",
-        ),
+    _special("--python", "handler", "Run this handler on a worker.", metavar="NAME"),
+    _special(
+        "--shell",
+        "target",
+        "Run this program on a worker, without a shell's expansions.",
+        metavar="COMMAND",
+        read=_shell,
     ),
-    "What": (
-        _option("--http", "url_to_call", metavar="URL", help="Call this URL, with the payload as body."),
-        _option("--method", help="Method of --http.  [POST]"),
-        _option("--header", multiple=True, metavar="NAME:VALUE", help="Header of --http. May be repeated."),
-        _option("--python", "handler", metavar="NAME", help="Run this handler on a worker."),
-        _option("--shell", metavar="COMMAND", help="Run this program on a worker, without a shell's expansions."),
-        _option("--target", metavar="JSON", help="Any other target."),
-        _option("--payload", metavar="JSON|@FILE|-", help="JSON, a file with JSON, or - for stdin."),
-    ),
-    "For people": (
-        _option("--name", help="Name for people."),
-        _option("--description", help="Text for people."),
-        _option("--tag", multiple=True, metavar="KEY=VALUE", help="Tag. May be repeated."),
-    ),
-    "How": (
-        _option(
-            "--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="Which queue it waits in.  [MEDIUM]"
-        ),
-        _option("--gate", multiple=True, metavar="NAME", help="Gate to pass. May be repeated."),
-        _option("--timeout", "timeout_seconds", type=Duration(whole=True), help="Most time of one attempt.  [60s]"),
-    ),
-    "Retries": (
-        _option("--max-retries", type=int, help="Retries after failed attempts.  [3]"),
-        _option("--backoff", type=Duration(), help="Wait before the first retry.  [2s]"),
-        _option("--backoff-factor", type=Number(), help="Each later wait is so many times longer.  [2]"),
-        _option("--max-backoff", type=Duration(), help="The longest wait.  [15m]"),
-        _option("--backoff-jitter", type=click.Choice([*SWITCH]), help="Wait only a random part of each wait.  [on]"),
-    ),
-    "What the worker must have": (
-        _option("--capability", multiple=True, metavar="NAME", help="The worker must offer it. May be repeated."),
-        _option("--cpu", type=Number(), help="CPUs for each run.  [0]"),
-        _option("--memory-mb", type=int, help="Memory for each run.  [0]"),
-        _option("--storage-mb", type=int, help="Disk for each run.  [0]"),
-    ),
-}
-OPTIONS: Final = _in_sections(_SECTIONS)
-"""The options of a new job that a change has too."""
-OF_NEW_JOBS: Final = _in_sections(
-    {
-        "After other jobs": (
-            _option("--depends-on", multiple=True, metavar="JOB_ID", help="Wait for this job. May be repeated."),
-            _option(
-                "--on-parent-failure",
-                type=click.Choice(_PARENT_FAILURES),
-                metavar="POLICY",
-                help="If one of them does not succeed: fail, run or skip.  [fail]",
-            ),
-        ),
-        OTHER: (
-            _option("--idempotency-key", metavar="KEY", help="The same key and options again make no second job."),
-        ),
-    }
 )
-"""The options of new jobs only."""
+"""Short ways to say a target."""
+_KINDS: Final[Mapping[type[forms.Form], Mapping[str, Any]]] = {
+    forms.Whole: {"type": int},
+    forms.Number: {"type": Number()},
+    forms.Seconds: {"type": Duration(whole=True)},
+    forms.Duration: {"type": Duration()},
+    forms.Switch: {"type": click.Choice([*_SWITCH]), "read": _SWITCH.__getitem__},
+    forms.Names: {"multiple": True, "read": list},
+    forms.Tags: {"multiple": True, "read": _pairs("=")},
+    forms.Instant: {"metavar": "WHEN", "read": _when},
+    forms.Json: {"metavar": "JSON", "read": read_json},
+}
+
+
+def _options() -> Iterator[JobOption]:
+    for field in fields_of(Has.JOB):
+        in_change = field.change is not Change.NONE
+        if field.name == "target":
+            yield from _TO_RUN
+        if isinstance(field.form, forms.Parts):
+            yield from (_option(part, (field.name, part.name), field.section, in_change) for part in field.form.parts)
+        elif field.option != "":
+            yield _option(field, (field.name,), field.section or OTHER, in_change)
+
+
+def _option(field: Field, path: tuple[str, ...], section: str, in_change: bool) -> JobOption:
+    flag, _, metavar = (field.option or f"--{field.name.replace('_', '-')}").partition(" ")
+    settings = dict(_KINDS.get(type(field.form), {}))
+    text = field.help or field.meaning[0].upper() + field.meaning[1:]
+    if isinstance(field.form, forms.Choice):
+        words = field.form.words
+        settings["type"] = click.Choice(words, case_sensitive=words[0].islower())
+        text += f": {', '.join(words[:-1])} or {words[-1]}" if metavar else ""
+    if field.name == "every":
+        settings = {"read": _every}
+    read = settings.pop("read", None)
+    settings |= {"help": f"{text}."} | ({"metavar": metavar} if metavar else {})
+    return JobOption(flag, path, settings, section, _default(field), read, in_change)
+
+
+def _default(field: Field) -> str:
+    """Return the default as an option would say it."""
+    if field.default in (None, (), {}):
+        return ""
+    if isinstance(field.form, forms.Seconds | forms.Duration):
+        minutes, seconds = divmod(field.default, 60)
+        return f"{field.default:g}s" if seconds or minutes < 2 else f"{minutes:g}m"
+    if isinstance(field.form, forms.Switch):
+        return "on" if field.default else "off"
+    return f"{field.default:g}" if isinstance(field.default, float) else f"{field.form.show(field.default)}"
+
+
+OPTIONS: Final = tuple(_options())

@@ -2,25 +2,44 @@
 
 import errno
 import json
-from contextlib import suppress
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import Empty, Queue
+from socket import AF_INET, AF_INET6
 from typing import Any, Final
 
 import click
 
-from onthedot.cli.jobs.listen_server import Arrival, ListenServer
+from onthedot.api.times import parse_instant
 from onthedot.cli.text import printable, short
-from onthedot.domain.instants import format_instant, moment_of
+from onthedot.core.clock import SystemClock
+from onthedot.core.instants import format_instant, moment_of
 
 FINE_MS: Final = 1_000
 POOR_MS: Final = 10_000
+MAX_BODY: Final = 2 * 2**20
+"""Bytes. A job's payload has at most 1 MiB."""
+MAX_CONNECTIONS: Final = 64
+QUIET_SECONDS: Final = 10.0
+"""The server closes a connection that sends nothing for this long."""
+_LOOK_SECONDS: Final = 0.5
+_ANSWER: Final = b'{"received": true}\n'
 
 
 @click.command()
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--count", type=click.IntRange(min=1), metavar="N", help="End after N requests.  [default: Ctrl-C ends it]"
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 picks a free one.",
 )
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--count", type=click.IntRange(min=1), metavar="N", help="Stop after N requests.  [default: at Ctrl-C]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each request.")
 def listen(port: int, host: str, count: int | None, as_json: bool) -> None:
     """Receive the HTTP calls of jobs and show how late they are.
@@ -33,9 +52,14 @@ def listen(port: int, host: str, count: int | None, as_json: bool) -> None:
       curl "$ONTHEDOT_URL/v1/jobs" -H "Authorization: Bearer $ONTHEDOT_TOKEN" \\
         -d '{"callback_url": "http://127.0.0.1:8000/hello", "delay": 3, "payload": {"user": 42}}'
     """
-    server = _bound(host, port)
+    try:
+        server = _Server(host, port, lambda why: click.secho(f"refused: {printable(why)}", err=True, dim=True))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise click.ClickException(f"port {port} is in use; choose another one with --port") from error
+        raise click.ClickException(f"cannot listen on {host} port {port}: {error.strerror}") from error
     with server.serving(), suppress(KeyboardInterrupt):
-        click.secho(f"Listening on {server.url}. Ctrl-C ends it.", err=True, dim=True)
+        click.secho(f"Listening on {server.url}. Ctrl-C stops it.", err=True, dim=True)
         shown = 0
         while count is None or shown < count:
             arrival = server.next_arrival()
@@ -43,19 +67,35 @@ def listen(port: int, host: str, count: int | None, as_json: bool) -> None:
             shown += 1
 
 
-def _bound(host: str, port: int) -> ListenServer:
-    try:
-        return ListenServer(
-            host, port, refused=lambda why: click.secho(f"refused: {printable(why)}", err=True, dim=True)
-        )
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise click.ClickException(f"port {port} is taken; choose another one with --port") from error
-        raise click.ClickException(f"cannot listen on {host} port {port}: {error.strerror}") from error
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One request that arrived."""
+
+    at: int
+    """When its headers had arrived, in epoch milliseconds."""
+    method: str
+    path: str
+    job_id: str | None
+    run_id: str | None
+    attempt: int | None
+    fire_at: int | None
+    body: bytes
+
+    @property
+    def lateness_ms(self) -> int | None:
+        return None if self.fire_at is None else self.at - self.fire_at
+
+    @property
+    def payload(self) -> Any:
+        """The body as JSON, or as text when it is not JSON. None when it is empty."""
+        text = self.body.decode("utf-8", "replace")
+        try:
+            return json.loads(text) if text else None
+        except (ValueError, RecursionError):
+            return text
 
 
 def as_document(arrival: Arrival) -> dict[str, Any]:
-    """Return the request for programs."""
     return {
         "time": format_instant(arrival.at),
         "method": arrival.method,
@@ -73,22 +113,24 @@ def as_text(arrival: Arrival) -> str:
     """Return the request for people, in a few lines."""
     clock = moment_of(arrival.at).astimezone()
     request = click.style(f"{arrival.method} {short(printable(arrival.path))}", bold=True)
-    lines = [f"{clock:%H:%M:%S}.{arrival.at % 1000:03}  {request}  {_lateness(arrival.lateness_ms)}"]
-    lines += [f"{click.style(f'{name:>12}', dim=True)}  {value}" for name, value in _details(arrival).items()]
-    return "\n".join(lines)
-
-
-def _details(arrival: Arrival) -> dict[str, str]:
-    details = {"job": printable(arrival.job_id or "")}
-    if arrival.run_id != arrival.job_id:
-        details["run"] = printable(arrival.run_id or "")
-    details["attempt"] = "" if arrival.attempt is None else str(arrival.attempt)
-    if arrival.body:
-        payload = arrival.payload
-        details["payload"] = short(
-            printable(payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False))
-        )
-    return {name: value for name, value in details.items() if value}
+    payload = arrival.payload
+    text = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
+    details = {
+        "job": arrival.job_id,
+        "run": None if arrival.run_id == arrival.job_id else arrival.run_id,
+        "attempt": None if arrival.attempt is None else str(arrival.attempt),
+        "payload": short(printable(text)) if arrival.body else None,
+    }
+    return "\n".join(
+        [
+            f"{clock:%H:%M:%S}.{arrival.at % 1000:03}  {request}  {_lateness(arrival.lateness_ms)}",
+            *(
+                f"{click.style(f'{name:>12}', dim=True)}  {printable(value)}"
+                for name, value in details.items()
+                if value
+            ),
+        ]
+    )
 
 
 def _lateness(lateness: int | None) -> str:
@@ -98,3 +140,112 @@ def _lateness(lateness: int | None) -> str:
         return click.style(f"{-lateness:,} ms early", fg="red")
     colour = "green" if lateness < FINE_MS else "yellow" if lateness < POOR_MS else "red"
     return click.style(f"{lateness:,} ms late", fg=colour)
+
+
+class _Server(ThreadingHTTPServer):
+    """Answers 200 to every request and queues it. Each connection has a thread; those above a bound are closed."""
+
+    daemon_threads = True
+
+    def __init__(self, host: str, port: int, refused: Callable[[str], None]) -> None:
+        """Bind the address. Raise OSError when that fails. `refused` gets a line for each request that is not HTTP."""
+        self.address_family = AF_INET6 if ":" in host else AF_INET
+        self.refused = refused
+        self.arrivals: Queue[Arrival] = Queue(MAX_CONNECTIONS)
+        """A full queue makes connections wait: the reader of the output may be slow."""
+        self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        super().__init__((host, port), _Handler)
+
+    def server_bind(self) -> None:
+        # The base class would also look up this machine's name, which may take seconds.
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+    @property
+    def url(self) -> str:
+        host = str(self.server_address[0])
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}"
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Serve in another thread for the time of a block, then close the address."""
+        threading.Thread(target=self.serve_forever, args=(_LOOK_SECONDS / 10,), daemon=True).start()
+        try:
+            yield
+        finally:
+            self.shutdown()
+            self.server_close()
+
+    def next_arrival(self) -> Arrival:
+        """Wait for the next request, in short steps, so that Ctrl-C ends the wait on every platform."""
+        while True:
+            with suppress(Empty):
+                return self.arrivals.get(timeout=_LOOK_SECONDS)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore the error: the client closed the connection or sent nothing for too long."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection: it reads a request, answers it and queues it."""
+
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    timeout = QUIET_SECONDS
+
+    def _receive(self) -> None:
+        at = SystemClock().now()
+        self.close_connection = True
+        length = _number(self.headers.get("Content-Length", "0"))
+        if length is None or "Transfer-Encoding" in self.headers:
+            self.send_error(411)
+            return
+        if length > MAX_BODY:
+            self.send_error(413)
+            return
+        body = self.rfile.read(length)
+        self._answer()
+        job, run = self.headers.get("X-Onthedot-Job"), self.headers.get("X-Onthedot-Run")
+        attempt = _number(self.headers.get("X-Onthedot-Attempt"))
+        fire_at = _instant(self.headers.get("X-Onthedot-Fire-Time"))
+        self.server.arrivals.put(Arrival(at, self.command, self.path, job, run, attempt, fire_at, body))
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _receive  # noqa: N815 - names of http.server
+
+    def _answer(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(_ANSWER)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(_ANSWER)
+
+    def log_request(self, code: object = "-", size: object = "-") -> None:
+        """Write nothing: the command shows requests itself."""
+
+    def log_error(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        self.server.refused(format % args)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _instant(text: str | None) -> int | None:
+    try:
+        return None if text is None else parse_instant(text)
+    except ValueError:
+        return None

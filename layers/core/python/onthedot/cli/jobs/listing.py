@@ -1,5 +1,6 @@
 """`onthedot list`: find jobs by filters, and show how each of them does."""
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from shlex import quote
@@ -7,45 +8,41 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, print_document
-from onthedot.cli.common.filters import filter_options, read_filters
-from onthedot.cli.common.moments import read_moment, this_moment
-from onthedot.cli.common.past import PastMoment, PastTime
-from onthedot.cli.jobs.listed_rows import COLUMNS, PIPED, row_of
-from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
-from onthedot.cli.text import printable
-from onthedot.cli.where import api_options
-from onthedot.client import dead_letters, requests
+from onthedot.cli.common.cron_words import schedule_in_words
+from onthedot.cli.common.documents import Documents
+from onthedot.cli.common.moments import read_moment
+from onthedot.cli.common.options import filter_options, limit_option, on_api, read_filters
+from onthedot.cli.common.output import Cells, print_list, print_next
+from onthedot.cli.common.when import Past, PastTime
+from onthedot.cli.text import counted, printable
+from onthedot.client import requests
 from onthedot.client.options import JobFilter
-from onthedot.client.stage_calls import list_jobs
+from onthedot.client.requests import list_jobs
 
-MOST_PAGES: Final = 50
+COLUMNS: Final = ("NAME", "SCHEDULE", "LAST", "NEXT", "WHY", "STATUS", "JOB")
+MAX_PAGES: Final = 50
 """Pages that one command reads. Each looks at up to 5,000 jobs."""
-MOST_LETTERS: Final = 2_000
+MAX_LETTERS: Final = 2_000
 """Dead letters that one command looks at."""
-
+_COUNTED: Final = re.compile(r"(\d+) of \d+ attempts? failed: (.*)", re.DOTALL)
+_CONNECTING: Final = re.compile(r"failed while connecting to (\S+?)(?: port (\d+))?: (connection \w+)", re.IGNORECASE)
 _LISTED: Final = (
     *("job_id", "name", "kind", "status", "reason", "priority", "pool", "target", "tags", "next_fire_time"),
     *("created_at", "workflow_id", "key", "last_outcome"),
 )
 """The fields of each job in a list of the API."""
-_RULES: Final = ("cron", "timezone", "every")
-"""Further fields of a recurring job."""
 
 
 @click.command("list")
 @filter_options
-@click.option("--since", type=PastTime(), help="Only jobs made or run since then: 12h ago, or a time.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Most that are listed.")
-@api_options
-@json_option
-def list_command(
-    *, since: PastMoment | None, limit: int, url: str | None, token: str | None, as_json: bool, **options: Any
-) -> None:
+@click.option("--since", type=Past(), help="Only jobs created or run since then: 12h ago, or a time.")
+@limit_option
+@on_api
+def list_command(*, since: PastTime | None, limit: int, api: Documents, as_json: bool, **given: Any) -> None:
     """List jobs, the newest first.
 
     LAST is the end of the latest run. With --status failed, it also lists recurring jobs whose latest run failed. A
-    pipe gets the status and the id too.
+    pipe includes the status and the id.
 
     \b
     Examples:
@@ -53,29 +50,28 @@ def list_command(
       onthedot list --kind recurring --name report-
       onthedot list --status failed --since 12h
     """
-    filters = read_filters(options)
-    found = Found(Documents(url, token), filters, since)
-    jobs = list(islice(found.jobs(limit), limit))
-    if as_json:
-        for job in jobs:
-            print_document(job)
+    filters = read_filters(given)
+    search, cells = Search(api, filters, since), Cells()
+    none = "There are no such jobs."
+    if not filters and since is None:
+        none = "There are no jobs yet. Create one: onthedot schedule --in 10m --http URL"
+    found = islice(search.jobs(limit), limit)
+    jobs = print_list(found, COLUMNS, lambda job: row_of(job, cells), none, as_json=as_json, hidden={"STATUS", "JOB"})
+    if as_json or not jobs:
         return
-    now, for_people = this_moment(), is_for_people()
-    rows = [row_of(job, now, for_people=for_people) for job in jobs]
-    print_rows(COLUMNS if for_people else PIPED, rows, _none(filters, since))
-    _print_end(len(jobs), found, options, since, is_full=len(jobs) == limit)
+    more = ""
+    if search.has_more:
+        more = ", and there are more: --limit" if len(jobs) == limit else ", and there may be more: narrow the filters"
+    click.secho(f"{counted(len(jobs), 'job')}{more}.", dim=True, err=True, nl=False)
+    window = "12h" if since is None else quote(printable(since.written))
+    is_failed = filters.get("status") == "FAILED"
+    print_next(f"onthedot redrive --since {window} --dry-run" if is_failed else "onthedot explain NAME")
 
 
-def _none(filters: JobFilter, since: PastMoment | None) -> str:
-    if filters or since is not None:
-        return "There is no such job."
-    return "There is no job yet. Make one: onthedot schedule --in 10m --http URL"
-
-
-class Found:
+class Search:
     """The jobs that one command finds."""
 
-    def __init__(self, api: Documents, filters: JobFilter, since: PastMoment | None) -> None:
+    def __init__(self, api: Documents, filters: JobFilter, since: PastTime | None) -> None:
         self._api = api
         self._filters = filters
         self._first = None if since is None else since.at
@@ -83,14 +79,14 @@ class Found:
         """Whether the command stopped before the end of the list."""
 
     def jobs(self, limit: int) -> Iterator[dict[str, Any]]:
-        """Yield the jobs. `limit` is the most that are needed."""
+        """Yield the jobs, of which at most `limit` are needed."""
         if self._filters.get("status") == "FAILED":
             return self._failed()
         return (job for job in self._listed(limit) if self._is_recent(job))
 
     def _listed(self, limit: int) -> Iterator[dict[str, Any]]:
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             document = self._api.ask(list_jobs(self._filters, cursor, min(limit, requests.PAGE)))
             cursor = document.get("next_cursor")
             self.has_more = cursor is not None
@@ -101,12 +97,11 @@ class Found:
     def _failed(self) -> Iterator[dict[str, Any]]:
         """Yield the jobs whose latest run failed, by the dead letters. A list by status would read every job."""
         seen: set[str] = set()
-        letters = self._api.pages(dead_letters.dead_letters, "dead_letters")
-        for number, letter in enumerate(letters):
+        for number, letter in enumerate(self._api.pages(requests.dead_letters, "dead_letters")):
             ended = read_moment(letter.get("finished_at"))
             if self._first is not None and ended is not None and ended < self._first:
                 return
-            if number == MOST_LETTERS:
+            if number == MAX_LETTERS:
                 self.has_more = True
                 return
             if letter["job_id"] not in seen:
@@ -135,49 +130,65 @@ class Found:
 def _as_listed(job: dict[str, Any], letter: dict[str, Any]) -> dict[str, Any]:
     """Return a job and its dead letter as the entry that a list of the API has for it."""
     kind = "recurring" if job.get("cron") or job.get("every") else "event" if job.get("on_event") else "one-off"
+    outcome = {name: letter.get(name) for name in ("execution_id", "status", "fire_time", "finished_at")}
+    outcome["status"] = letter.get("status", "FAILED")
+    outcome["reason"] = letter.get("error") or letter.get("reason")
     known = {
         **job,
         "kind": kind,
         "target": letter.get("target"),
-        "last_outcome": job.get("last_outcome") or _outcome_of(letter),
+        "last_outcome": job.get("last_outcome") or outcome,
         "at": job.get("fire_time"),
     }
-    others = ("at",) if kind == "one-off" else ("outcomes", *(_RULES if kind == "recurring" else ()))
-    entry = {name: known.get(name) for name in _LISTED} | {name: known[name] for name in others if name in known}
-    return entry if "cron" in entry else {name: value for name, value in entry.items() if name != "timezone"}
-
-
-def _outcome_of(letter: dict[str, Any]) -> dict[str, Any]:
-    reason = letter.get("error") or letter.get("reason")
-    known = {name: letter.get(name) for name in ("execution_id", "status", "fire_time", "finished_at")}
-    return {**known, "status": letter.get("status", "FAILED"), "reason": reason}
+    rules = ("cron", "timezone", "every") if "cron" in known else ("every",)
+    others = {"one-off": ("at",), "event": ("outcomes",), "recurring": ("outcomes", *rules)}[kind]
+    return {name: known.get(name) for name in _LISTED} | {name: known[name] for name in others if name in known}
 
 
 def _passes(job: dict[str, Any], filters: JobFilter) -> bool:
-    tags = job.get("tags") or {}
-    tag = filters.get("tag")
+    tags, tag, workflow = job.get("tags") or {}, filters.get("tag"), filters.get("workflow")
+    is_of_workflow = workflow in (None, job.get("workflow_id"))
     return (
         (job.get("name") or "").startswith(filters.get("name", ""))
         and filters.get("kind") in (None, job["kind"])
         and filters.get("priority") in (None, job["priority"])
-        and _is_of_workflow(job, filters.get("workflow"))
+        and (is_of_workflow or (workflow == "*" and job["job_id"] == job.get("workflow_id")))
         and (tag is None or tag in tags or tag in [f"{key}={value}" for key, value in tags.items()])
     )
 
 
-def _is_of_workflow(job: dict[str, Any], wanted: str | None) -> bool:
-    return wanted in (None, job.get("workflow_id")) or (wanted == "*" and job["job_id"] == job.get("workflow_id"))
+def row_of(job: dict[str, Any], cells: Cells) -> tuple[str, ...]:
+    last = job.get("last_outcome") or {}
+    why = _why(job, last)
+    return (
+        str(job.get("name") or job["job_id"]),
+        schedule_in_words(job, cells.now),
+        _last(job, last, cells),
+        "paused" if job["status"] == "PAUSED" else cells.time(job.get("next_fire_time")),
+        in_short(why) if cells.for_people else why,
+        str(job["status"]),
+        str(job["job_id"]),
+    )
 
 
-def _print_end(count: int, found: Found, options: dict[str, Any], since: PastMoment | None, *, is_full: bool) -> None:
-    """Print the number of jobs and the next useful command to stderr, dimmed."""
-    if not count:
-        return
-    more = ", and there are more: --limit" if is_full and found.has_more else ""
-    more = ", and there may be more: narrow the filters" if found.has_more and not more else more
-    command = "onthedot explain NAME"
-    if options.get("status") == "FAILED":
-        window = "12h" if since is None else quote(printable(since.written))
-        command = f"onthedot redrive --since {window} --dry-run"
-    click.secho(f"{count:,} {'job' if count == 1 else 'jobs'}{more}.", dim=True, err=True, nl=False)
-    print_next(command)
+def in_short(reason: str) -> str:
+    """Return a reason with its cause first, because a column may cut its end."""
+    return _CONNECTING.sub(lambda found: f"{found[3].lower()}: {found[1]}{f':{found[2]}' if found[2] else ''}", reason)
+
+
+def _last(job: dict[str, Any], last: dict[str, Any], cells: Cells) -> str:
+    """Return the end of the latest run, else the status of a job that has not ended one."""
+    if last:
+        return f"{str(last['status']).lower()} {cells.time(last.get('finished_at')).removeprefix('today ')}"
+    if outcomes := job.get("outcomes"):
+        return str(outcomes[0]).lower()
+    return str(job["status"]).lower() if job.get("kind") == "one-off" else "-"
+
+
+def _why(job: dict[str, Any], last: dict[str, Any]) -> str:
+    """Return why the latest run did not succeed, or why the job does not run. The cause stands before the attempts."""
+    is_well = last.get("status") == "SUCCEEDED"
+    reason = str((None if is_well else last.get("reason")) or job.get("reason") or "-")
+    if (counted := _COUNTED.fullmatch(reason)) is None:
+        return reason
+    return counted[2] if counted[1] == "1" else f"{counted[2]} after {counted[1]} attempts"

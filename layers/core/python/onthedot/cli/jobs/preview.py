@@ -1,33 +1,41 @@
 """`onthedot preview`: show the next fire times of a schedule as a table and a calendar. It works offline."""
 
-import json
+import re
 import shutil
 from calendar import Calendar
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from itertools import zip_longest
 from typing import Any, Final, TypedDict
 
 import click
 
+from onthedot.api.times import parse_instant
 from onthedot.cli.common.failures import Refusal
-from onthedot.cli.common.tables import wrapped
-from onthedot.cli.jobs.preview_options import Options, read_options
-from onthedot.cli.limit_text import is_for_people, print_rows
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import InvalidRequest
-from onthedot.domain.instants import format_instant
-from onthedot.domain.schedules import preview as domain
-from onthedot.domain.schedules.spread import EXAMPLE_ID, has_h, plain_expression
+from onthedot.cli.common.output import is_for_people, print_document, print_rows, wrapped
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import InvalidRequest, Problem
+from onthedot.core.instants import format_instant
+from onthedot.schedules import preview as domain
+from onthedot.schedules import schedule as schedules
+from onthedot.schedules.choices import DstPolicy, Gap, Overlap
+from onthedot.schedules.cron import rate_seconds
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Schedule
+from onthedot.schedules.spread import EXAMPLE_ID, has_h, plain_expression
+from onthedot.schedules.zones import LAST_INSTANT, zone
 
-MOST_MONTHS: Final = 3
-"""Most months that the calendar shows. Months without a fire time are left out."""
+MAX_MONTHS: Final = 3
+"""Months that the calendar shows. Months without a fire time are left out."""
 COLUMNS: Final = ("DATE", "LOCAL TIME", "UTC", "NOTE")
 WEEK: Final = 28
 """Cells of a week in the calendar."""
 GAP: Final = 3
 BEFORE_NOTE: Final = 53
 """Cells of the columns before the note, when the UTC time has a date."""
+MAX_FIRES: Final = 1_000
+MAX_SECONDS: Final = 3_653 * 86_400
+"""Ten years, leap days included."""
 _WEEKDAYS: Final = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 
 
@@ -46,15 +54,19 @@ class Fire(TypedDict):
 @click.option(
     "--tz", "--timezone", "timezone", metavar="NAME", help="IANA name, such as Europe/Berlin.  [default: UTC]"
 )
-@click.option("--count", type=int, default=10, show_default=True, help="How many fires, up to 1000.")
+@click.option("--count", type=int, default=10, show_default=True, help="How many fire times, up to 1000.")
 @click.option("--after", metavar="TIME", help="RFC 3339 with an offset.  [default: now]")
-@click.option("--gap", type=click.Choice(["run_after", "skip"]), help="For times that clocks jump over.")
-@click.option("--overlap", type=click.Choice(["once", "twice"]), help="For times that clocks show twice.")
+@click.option(
+    "--gap", type=click.Choice(["run_after", "skip"]), help="For times that clocks skip.  [default: run_after]"
+)
+@click.option(
+    "--overlap", type=click.Choice(["once", "twice"]), help="For times that clocks show twice.  [default: once]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer of POST /v1/schedules/preview.")
 def preview(expression: str | None, cron: str | None, as_json: bool, **options: Any) -> None:
     """Show when a schedule fires next.
 
-    It also shows what a change of the clocks does to the schedule. EXPRESSION is a cron expression of five fields, an
+    It also shows what happens to the schedule when clocks change. EXPRESSION is a cron expression of five fields, an
     alias such as @daily, or EventBridge's cron(…).
 
     \b
@@ -67,56 +79,43 @@ def preview(expression: str | None, cron: str | None, as_json: bool, **options: 
     fires = _fires(Options(cron=expression, **options))
     example = plain_expression(expression, EXAMPLE_ID) if expression and has_h(expression) else None
     if as_json:
-        shown = {"fire_times": fires} if example is None else {"fire_times": fires, "example": example}
-        click.echo(json.dumps(shown, ensure_ascii=False))
+        print_document({"fire_times": fires} if example is None else {"fire_times": fires, "example": example})
         return
     if example is not None:
-        click.echo(f"The id of a job chooses H. This is an example: {example}", err=True)
+        click.echo(f"H depends on the id of the job. For example: {example}", err=True)
     print_rows(COLUMNS, _rows(fires), "It never fires again.")
     if fires and is_for_people():
         _print_calendars(fires)
 
 
-def _fires(options: Options) -> list[Fire]:
+def _fires(options: "Options") -> list[Fire]:
     """Return the fires. Raise Refusal with one line for each wrong option."""
     try:
         schedule, after = read_options(options, SystemClock().now())
     except InvalidRequest as error:
-        problems = [f"{problem.field}: {problem.message}" for problem in error.problems]
-        raise Refusal("\n".join(problems)) from error
+        raise Refusal("\n".join(f"{problem.field}: {problem.message}" for problem in error.problems)) from error
     fires = domain.preview(schedule, after, options.count)
     return [{"time": format_instant(fire.at), "local": fire.local, "note": fire.note} for fire in fires]
 
 
 def _rows(fires: Sequence[Fire]) -> list[tuple[str, ...]]:
-    """Return a row for each fire time. People see a date only once."""
+    """Return the rows of all fire times. People see a date once, and notes as lines that are never cut."""
     rows: list[tuple[str, ...]] = []
-    before = ""
+    before, for_people, room = "", is_for_people(), shutil.get_terminal_size().columns - BEFORE_NOTE
     for fire in fires:
         day = fire["local"][:10]
-        shown = "" if day == before and is_for_people() else f"{_day(day):%a} {day}"
-        note, *others = _notes(fire)
-        rows += [(shown, fire["local"][11:], _utc(fire, day), note), *(("", "", "", other) for other in others)]
+        shown = "" if day == before and for_people else f"{date.fromisoformat(day):%a} {day}"
+        utc = fire["time"].removesuffix("Z").removesuffix(".000").replace("T", " ").removeprefix(f"{day} ")
+        note, *others = wrapped(fire["note"] or "-", room) if for_people else [fire["note"] or "-"]
+        rows += [(shown, fire["local"][11:], utc, note), *(("", "", "", other) for other in others)]
         before = day
     return rows
 
 
-def _notes(fire: Fire) -> list[str]:
-    """Return the note of a fire time. People get it as lines beside the other columns, and never cut."""
-    note = fire["note"] or "-"
-    return wrapped(note, shutil.get_terminal_size().columns - BEFORE_NOTE) if is_for_people() else [note]
-
-
-def _utc(fire: Fire, day: str) -> str:
-    """Return the UTC time, with the date when it differs from the local one."""
-    text = fire["time"].removesuffix("Z").removesuffix(".000").replace("T", " ")
-    return text.removeprefix(f"{day} ")
-
-
 def _print_calendars(fires: Sequence[Fire]) -> None:
     """Print the months beside each other, as many as fit, with brackets around the days that have a fire time."""
-    days = {_day(fire["local"][:10]) for fire in fires}
-    months = sorted({(day.year, day.month) for day in days})[:MOST_MONTHS]
+    days = {date.fromisoformat(fire["local"][:10]) for fire in fires}
+    months = sorted({(day.year, day.month) for day in days})[:MAX_MONTHS]
     fitting = max(1, (shutil.get_terminal_size().columns + GAP) // (WEEK + GAP))
     for first in range(0, len(months), fitting):
         shown = [_calendar(year, month, days) for year, month in months[first : first + fitting]]
@@ -136,5 +135,86 @@ def _cell(day: date, fires: bool) -> str:
     return click.style(f"[{day.day:2}]", bold=True) if fires else f" {day.day:2} "
 
 
-def _day(text: str) -> date:
-    return date.fromisoformat(text)
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options as the user wrote them."""
+
+    cron: str | None = None
+    every: str | None = None
+    timezone: str | None = None
+    count: int = 10
+    after: str | None = None
+    gap: str | None = None
+    overlap: str | None = None
+
+
+def read_options(options: Options, now: int) -> tuple[Schedule, int]:
+    """Read the options as the API reads them, without its packages: the schedule, and the instant to list it from.
+
+    Raise InvalidRequest with every problem, in the API's words.
+    """
+    problems = [*_wrong_choices(options)] or [*_wrong_values(options)]
+    if problems:
+        raise InvalidRequest(*problems)
+    after = now if options.after is None else parse_instant(options.after)
+    # The preview ends where the calendar does.
+    return Schedule(_rule(options, after), end_at=LAST_INSTANT - 1), after
+
+
+def _rule(options: Options, after: int) -> CronSchedule | EverySchedule:
+    if options.every is not None:
+        return schedules.every(_seconds(options.every), after)
+    dst = DstPolicy(Gap(options.gap or Gap.RUN_AFTER), Overlap(options.overlap or Overlap.ONCE))
+    expression = plain_expression(options.cron or "", EXAMPLE_ID)
+    return CronSchedule(expression, options.timezone or schedules.UTC_NAME, dst)
+
+
+def _wrong_choices(options: Options) -> Iterator[Problem]:
+    if options.cron is None and options.every is None:
+        yield Problem("cron", "is missing; give cron or every")
+        return
+    if options.cron is not None and options.every is not None:
+        yield from (
+            Problem(name, "only one of cron, every may be given; keep one of them") for name in ("cron", "every")
+        )
+    if options.cron is None:
+        present = {"timezone": options.timezone, "dst": options.gap or options.overlap}
+        for name, value in present.items():
+            if value is not None:
+                yield Problem(name, "works only with cron; add cron or remove it")
+
+
+def _wrong_values(options: Options) -> Iterator[Problem]:
+    checks: list[tuple[str, Any, Callable[[Any], object]]] = [
+        ("cron", options.cron, lambda text: plain_expression(text, EXAMPLE_ID)),
+        ("every", options.every, lambda text: _in_range(_seconds(text), MAX_SECONDS)),
+        ("timezone", options.timezone, zone),
+        ("count", options.count, lambda count: _in_range(count, MAX_FIRES)),
+        ("after", options.after, lambda text: _in_calendar(parse_instant(text))),
+    ]
+    for name, value, check in checks:
+        try:
+            if value is not None:
+                check(value)
+        except ValueError as error:
+            yield Problem(name, str(error))
+
+
+def _seconds(text: str) -> int:
+    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else rate_seconds(text)
+
+
+def _in_range(number: int, most: int) -> int:
+    if number < 1:
+        raise ValueError("is too small; give 1 or more")
+    if number > most:
+        raise ValueError(f"is too large; give {most} or less")
+    return number
+
+
+def _in_calendar(instant: int) -> int:
+    if instant < 0:
+        raise ValueError("is before 1970; give a later time")
+    if instant >= LAST_INSTANT:
+        raise ValueError("is after the year 9998; give an earlier time")
+    return instant

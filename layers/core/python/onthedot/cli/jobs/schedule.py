@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 import click
 
 from onthedot.cli.common.cron_words import cron_in_words
-from onthedot.cli.common.documents import Documents, print_document
+from onthedot.cli.common.documents import Documents
 from onthedot.cli.common.durations import exactly
 from onthedot.cli.common.moments import day_and_clock, in_full, read_moment, this_moment
+from onthedot.cli.common.output import print_document, print_next
 from onthedot.cli.common.sections import WIDE, SectionedCommand
-from onthedot.cli.jobs.schedule_options import job_options, read_job
-from onthedot.cli.limit_text import print_next
+from onthedot.cli.jobs.job_options import job_options, read_job
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
 from onthedot.client import requests

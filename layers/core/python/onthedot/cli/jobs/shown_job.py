@@ -5,17 +5,22 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from onthedot.cli.common.cron_words import schedule_in_words
 from onthedot.cli.common.durations import briefly
 from onthedot.cli.common.moments import distance, in_full, read_moment
-from onthedot.cli.jobs.listed_rows import schedule_in_words
 
-FIELDS: Final = (
+_FIRST: Final = (
     "job_id", "name", "description", "status", "reason", "cron", "timezone", "every", "on_event", "target", "payload",
     "priority", "pool", "gates", "start_within_seconds", "tags", "dependencies", "workflow_id", "key", "created_at",
     "fire_time", "next_fire_time", "last_run", "last_outcome", "outcomes", "runs", "finished_at", "lateness_ms",
     "retry_count", "result", "changes",
 )  # fmt: skip
-"""The fields of a job that a pipe gets, in this order. A field without a value has no line."""
+"""The order in which a pipe gets the fields of a job. Others follow."""
+_LEFT_OUT: Final = {
+    "version", "dst", "start_at", "end_at", "max_runs", "jitter_seconds", "misfire", "overlap", "payload_url", "retry",
+    "timeout_seconds", "requirements", "result_url", "on_parent_failure", "trace_id",
+}  # fmt: skip
+"""The fields that only `--json` shows."""
 MOST_CHANGES: Final = 5
 """Changes that people see. `--json` has all that the job keeps."""
 _DONE: Final = {one: f"{one.removesuffix('e')}ed" for one in ("create", "change", "pause", "resume")} | {
@@ -25,8 +30,8 @@ _MARKS: Final = {"SUCCEEDED": "✓", "FAILED": "✗"}
 
 
 def fields_of(job: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the fields of a job that have a value."""
-    for name in FIELDS:
+    """Yield the fields of a job that have a value, for a pipe."""
+    for name in dict.fromkeys((*_FIRST, *(name for name in job if name not in _LEFT_OUT))):
         if (value := job.get(name)) not in (None, "", [], {}):
             yield name, _text(value)
 

@@ -3,7 +3,6 @@
 It reads the table of a stage, or a copy of the file of `onthedot serve`.
 """
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,29 +12,26 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from rich import box
-from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
+from onthedot.cli.common.output import print_document, print_rows
+from onthedot.cli.credentials import aws_errors_in_a_sentence, engine_on_table, find_table, table_options
 from onthedot.cli.text import printable
-from onthedot.cli.where import aws_errors_in_a_sentence, find_table, local_stack, table_options
-from onthedot.domain.errors import OnthedotError, Unreadable
-from onthedot.domain.instants import format_instant
-from onthedot.domain.reports.audit import Finding, Report
-from onthedot.domain.runs.endings import TOMBSTONE_DAYS
-from onthedot.domain.runs.records import Kind, Record
-from onthedot.ports import Deadline, Engine
-from onthedot.settings import AuditorSettings
-from onthedot.use_cases.dispatch import set_aside
-from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs, audit_recent
-from onthedot.use_cases.shards.read_ticks import late_ticks
+from onthedot.cli.where import local_stack
+from onthedot.core import set_aside
+from onthedot.core.engine import Engine
+from onthedot.core.errors import OnthedotError, Unreadable
+from onthedot.core.instants import format_instant
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Kind, Record
+from onthedot.jobs.audit import Finding, Report, audit_due_jobs, audit_recent
+from onthedot.statistics.health import late_ticks
 
 PATIENCE_MS: Final = 600_000
-MOST_ROWS: Final = 50
-MOST_TIMES: Final = 10
+MAX_ROWS: Final = 50
+MAX_TIMES: Final = 10
 HOLES_FOUND: Final = 1
 NOT_WHOLE: Final = 2
+COLUMNS: Final = ("JOB", "STATUS", "TIMES", "ACCOUNTED", "LATE", "HOLES")
 
 
 class NotAudited(click.ClickException):
@@ -70,42 +66,32 @@ class Audited:
 @click.option(
     "--data",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A data file of `onthedot serve`, or a backup of one.  [default: the one of the server of this folder]",
+    help="A data file of `onthedot serve`, or a backup of one.  [default: that of the server of this folder]",
 )
-@click.option("--take-up", is_flag=True, help="Put records that were set aside and can be read now into their slots.")
+@click.option("--take-up", is_flag=True, help="Put set-aside records that are readable again back into their slots.")
 @click.option("--json", "as_json", is_flag=True, help="Print every audited job as one JSON document.")
-def audit(
-    job_id: str | None,
-    *,
-    table: str | None,
-    region: str | None,
-    endpoint_url: str | None,
-    data: Path | None,
-    take_up: bool,
-    as_json: bool,
-) -> None:
+def audit(job_id: str | None, *, data: Path | None, take_up: bool, as_json: bool, **where: str | None) -> None:
     """Check that every recent fire time has one recorded outcome.
 
     It audits the recurring job JOB_ID, or all recurring jobs that fire within the hour. It also names the records that
-    cannot be read, and says when ticks are late. Of `onthedot serve` it audits a copy of the data, and the server goes
-    on. Exit code 1: there are holes or such records, or ticks are late. Exit code 2: not all could be audited.
+    cannot be read, and says when ticks are late. For `onthedot serve` it audits a copy of the data while the server
+    keeps running. Exit code 1: there are holes or such records, or ticks are late. Exit code 2: not everything was
+    audited.
 
     \b
     Examples:
       onthedot audit
       onthedot audit --table onthedot-prod-jobs --region eu-central-1
     """
-    if data is not None and (table or region or endpoint_url):
+    if data is not None and any(where.values()):
         raise click.UsageError("give either --data or --table")
-    file = data if data is not None or table or region or endpoint_url else _served_file()
+    file = data if data is not None or any(where.values()) else _served_file()
     if file is not None and take_up:
-        raise click.UsageError("--take-up is for a table; `onthedot serve` takes records up by itself")
-    with _audited_place(file, table, region, endpoint_url) as place:
-        found = _audit_one(place, job_id) if job_id else _audit_due(place, take_up=take_up)
+        raise click.UsageError("--take-up is for a table; `onthedot serve` does it by itself")
+    with _audited_place(file, where) as (name, engine_of):
+        found = _audit_one(name, engine_of, job_id) if job_id else _audit_due(name, engine_of, take_up=take_up)
     if as_json:
-        faulty = [{"id": one.run_id, "why": one.why} for one in found.unreadable]
-        jobs = [_view(*one) for one in found.jobs]
-        click.echo(json.dumps({"jobs": jobs, "counts": found.counts, "unreadable": faulty, "ticks": found.ticks_late}))
+        _print_document(found)
     else:
         _show(found)
     if found.left_out:
@@ -116,13 +102,8 @@ def audit(
     sys.exit(HOLES_FOUND if bad else NOT_WHOLE if found.left_out else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedPlace:
-    """A table or a file that is audited."""
-
-    name: str
-    engine: Callable[[int], Engine]
-    """Returns its engine, for a number of shards."""
+EngineOf = Callable[[int], Engine]
+"""Returns the engine of an audited place, for a number of shards."""
 
 
 def _served_file() -> Path | None:
@@ -132,47 +113,27 @@ def _served_file() -> Path | None:
 
 
 @contextmanager
-def _audited_place(
-    file: Path | None, table: str | None, region: str | None, endpoint_url: str | None
-) -> Iterator[AuditedPlace]:
-    """Yield the place of the audit. A failure of it ends in a sentence."""
+def _audited_place(file: Path | None, where: dict[str, str | None]) -> Iterator[tuple[str, EngineOf]]:
+    """Give the name and the engine of the audited place. Its failures end in a sentence."""
     if file is None:
-        name, connection = find_table(table, region, endpoint_url)
+        name, connection = find_table(**where)
         with aws_errors_in_a_sentence(name, NotAudited):
-            yield AuditedPlace(name, lambda shards: _engine(name, connection, shards))
+            yield name, lambda shards: engine_on_table(name, connection, shards)
         return
     from onthedot.wiring.sqlite_copy import engine_on_copy  # noqa: PLC0415 - loads the embedded engine
 
     try:
         with engine_on_copy(file) as engine:
-            yield AuditedPlace(str(file), lambda _: engine)
+            yield str(file), lambda _: engine
     except OnthedotError as error:
         raise NotAudited(str(error)) from error
 
 
-def _engine(table: str, connection: dict[str, Any], shards: int) -> Engine:
-    from onthedot.wiring.aws import auditor_engine  # noqa: PLC0415 - needs the AWS packages
-
-    # The command does not know how long this deployment keeps its history. No deployment keeps it for less time than
-    # this. It reads the number of shards from the table.
-    settings = AuditorSettings(
-        stage="",
-        table=table,
-        shards=shards,
-        lookahead=0,
-        history_days=TOMBSTONE_DAYS,
-        backlog_limit=0,
-        queue_base="",
-        pools=[],
-    )
-    return auditor_engine(settings, **connection)
-
-
-def _audit_one(place: AuditedPlace, job_id: str) -> Audited:
-    engine = place.engine(1)
+def _audit_one(name: str, engine_of: EngineOf, job_id: str) -> Audited:
+    engine = engine_of(1)
     job = engine.store.get(job_id)
     if job is None:
-        raise click.BadParameter(f"there is no job {job_id} in {place.name}", param_hint="JOB_ID")
+        raise click.BadParameter(f"there is no job {job_id} in {name}", param_hint="JOB_ID")
     if job.kind is not Kind.RECURRING:
         raise click.BadParameter(f"{job_id} is not a recurring job", param_hint="JOB_ID")
     found = Audited()
@@ -184,13 +145,13 @@ def _audit_one(place: AuditedPlace, job_id: str) -> Audited:
     return found
 
 
-def _audit_due(place: AuditedPlace, *, take_up: bool) -> Audited:
-    engine = place.engine(1)
+def _audit_due(name: str, engine_of: EngineOf, *, take_up: bool) -> Audited:
+    engine = engine_of(1)
     shards = engine.shards.read().used
     if not shards:
-        raise NotAudited(f"{place.name}: no job was stored there yet")
+        raise NotAudited(f"{name}: no job was stored there yet")
     found = Audited()
-    put_back: dict[str, int] = {"put_back": _take_up(place, shards)} if take_up else {}
+    put_back: dict[str, int] = {"put_back": _take_up(engine_of, shards)} if take_up else {}
     deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
     found.counts = audit_due_jobs(engine, range(shards), deadline, found.add, found.unreadable.append)
     found.counts.update(put_back)
@@ -198,9 +159,9 @@ def _audit_due(place: AuditedPlace, *, take_up: bool) -> Audited:
     return found
 
 
-def _take_up(place: AuditedPlace, shards: int) -> int:
-    """Put the records that were set aside and can be read back into their slots. Return their number."""
-    engine = place.engine(shards)
+def _take_up(engine_of: EngineOf, shards: int) -> int:
+    """Put the set-aside records that can be read back into their slots. Return their number."""
+    engine = engine_of(shards)
     deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
     counts: Counter[str] = Counter()
     for shard in range(shards):
@@ -208,16 +169,21 @@ def _take_up(place: AuditedPlace, shards: int) -> int:
     return counts["put_back"]
 
 
-def _view(job: Record, report: Report) -> dict[str, Any]:
-    return {
-        "job_id": job.job_id,
-        "status": job.status,
-        "expected": report.expected,
-        "accounted": report.accounted,
-        "holes": _findings(report.holes),
-        "late": _findings(report.late),
-        "unread": report.unread,
-    }
+def _print_document(found: Audited) -> None:
+    jobs: list[dict[str, Any]] = [
+        {
+            "job_id": job.job_id,
+            "status": job.status,
+            "expected": report.expected,
+            "accounted": report.accounted,
+            "holes": _findings(report.holes),
+            "late": _findings(report.late),
+            "unread": report.unread,
+        }
+        for job, report in found.jobs
+    ]
+    faulty = [{"id": one.run_id, "why": one.why} for one in found.unreadable]
+    print_document({"jobs": jobs, "counts": found.counts, "unreadable": faulty, "ticks": found.ticks_late})
 
 
 def _findings(found: Sequence[Finding]) -> list[dict[str, str]]:
@@ -225,23 +191,22 @@ def _findings(found: Sequence[Finding]) -> list[dict[str, str]]:
 
 
 def _show(found: Audited) -> None:
-    console = Console()
     worst_first = sorted(found.jobs, key=lambda one: (-len(one[1].holes), -len(one[1].late), one[0].job_id))
-    # Narrow enough for 80 columns with a whole id.
-    table = Table(Column("job", no_wrap=True), "status", box=box.SIMPLE)
-    for name in ("times", "accounted", "late", "holes"):
-        table.add_column(name, justify="right")
-    for job, report in worst_first[:MOST_ROWS]:
-        numbers = (report.expected, report.accounted, len(report.late), len(report.holes))
-        style = "red" if report.holes else "yellow" if report.late else None
-        table.add_row(job.job_id, job.status, *(str(number) for number in numbers), style=style)
-    if found.jobs:
-        console.print(table)
+    if worst_first:
+        rows = [
+            (
+                job.job_id,
+                job.status,
+                *map(str, (report.expected, report.accounted, len(report.late), len(report.holes))),
+            )
+            for job, report in worst_first[:MAX_ROWS]
+        ]
+        print_rows(COLUMNS, rows)
     for job, report in worst_first:
-        for finding in report.holes[:MOST_TIMES]:
-            console.print(f"[red]hole[/] {job.job_id} {format_instant(finding.time)}: {finding.why}", soft_wrap=True)
-    for one in found.unreadable[:MOST_ROWS]:
-        console.print(Text.assemble(("set aside ", "red"), printable(f"{one.run_id}: {one.why}")), soft_wrap=True)
+        for finding in report.holes[:MAX_TIMES]:
+            click.echo(f"{click.style('hole', fg='red')} {job.job_id} {format_instant(finding.time)}: {finding.why}")
+    for one in found.unreadable[:MAX_ROWS]:
+        click.echo(f"{click.style('set aside', fg='red')} {printable(f'{one.run_id}: {one.why}')}")
     counts = found.counts
     names = {"jobs": "jobs", "expected": "fire times", "late": "late", "holes": "holes", "unreadable": "unreadable"}
-    console.print(", ".join(f"{name}: {counts[count]}" for count, name in names.items()))
+    click.echo(", ".join(f"{name}: {counts[count]}" for count, name in names.items()))

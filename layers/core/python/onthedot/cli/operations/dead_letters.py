@@ -1,118 +1,254 @@
-"""`onthedot dead-letters`: list executions that failed for good, or count them by cause."""
+"""`onthedot dead-letters` and `redrive`: list executions that failed for good, and run them again."""
 
-from collections.abc import Callable, Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 import click
 
-from onthedot.cli.common.documents import Documents, print_document
-from onthedot.cli.common.moments import cell, this_moment
-from onthedot.cli.common.names import JobName, job_named
-from onthedot.cli.common.past import LONGEST, Past
+from onthedot.cli.common.documents import Documents
+from onthedot.cli.common.names import JobName, find_job
+from onthedot.cli.common.options import limit_option, on_api
+from onthedot.cli.common.output import Cells, is_for_people, print_document, print_next, print_rows
+from onthedot.cli.common.progress import progress
+from onthedot.cli.common.when import Past, PastTime
 from onthedot.cli.jobs.executions import print_executions
-from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
-from onthedot.cli.where import api_options
-from onthedot.client import dead_letters as calls
+from onthedot.cli.text import counted, printable
+from onthedot.cli.where import options
+from onthedot.client import requests as calls
 from onthedot.client.options import DeadLetterOptions
+from onthedot.client.requests import Operation
 
 CAUSE_COLUMNS: Final = ("COUNT", "CAUSE", "LATEST", "SUCCEEDED SINCE", "JOBS", "LATEST JOB")
-MOST_CAUSES: Final = 100
-"""Most causes that one call of the API answers."""
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+RUN_COLUMNS: Final = ("FIRE TIME", "NAME", "JOB", "EXECUTION", "WHY")
+MAX_CAUSES: Final = 100
+"""Causes that one call of the API answers."""
+AT_ONCE: Final = 50
+"""Dead letters of one call by ids, so that the bar moves."""
+MAX_NAMED: Final = 3
+"""Runs that a sentence names."""
+NextCall = Callable[[str | None, bool], Operation[Any]]
+"""Returns the call for a cursor. True: the dry run of it."""
 
-
-def filter_options(function: _Function) -> _Function:
-    """Add the options that choose dead letters."""
-    options = (
-        click.option("--since", type=Past(), help="Only failures since then: 12h ago, or a time."),
-        click.option("--until", type=Past(), help="Only failures before then."),
-        click.option("--name", help="Only those of jobs whose names begin so."),
-        click.option("--job", type=JobName(), help="Only those of this job."),
-        click.option("--cause", help="Only those with this cause, as --by cause shows it."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
+letter_options: Final = options(
+    click.option("--since", type=Past(), help="Only failures since then: 12h ago, or a time."),
+    click.option("--until", type=Past(), help="Only failures before then."),
+    click.option("--name", help="Only jobs whose name starts with this."),
+    click.option("--job", type=JobName(), help="Only this job."),
+    click.option("--cause", help="Only this cause, as --by cause shows it."),
+)
 
 
 @click.command("dead-letters")
-@filter_options
+@letter_options
 @click.option("--by", type=click.Choice(["cause"]), help="Count them by cause.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Most that are listed.")
-@api_options
-@json_option
-def dead_letters(
-    *, by: str | None, limit: int, url: str | None, token: str | None, as_json: bool, **chosen_by: str | None
-) -> None:
+@limit_option
+@on_api
+def dead_letters(*, by: str | None, limit: int, api: Documents, as_json: bool, **given: Any) -> None:
     """List executions that failed for good.
 
-    The latest is the first. A pipe and --json get the ids of the executions too.
+    The latest comes first. A pipe and --json include the ids of the executions.
 
     \b
     Examples:
       onthedot dead-letters --since 12h
       onthedot dead-letters --by cause
     """
-    api, filters = Documents(url, token), filters_of(chosen_by, url, token)
+    filters = _filters(api, given)
     if by is not None:
-        _show_causes(api, filters, limit, as_json=as_json)
+        _print_causes(api, filters, limit, as_json=as_json)
         return
-    pages = _pages(api, filters)
-    found = islice(pages, limit)
-    if as_json:
-        for one in found:
-            print_document(one)
-        return
-    if print_executions(found, "There is no such dead letter.", also_hidden=("STATUS", "LATE", "TOOK")):
-        if next(pages, None) is not None:
+    letters = pages(api, filters)
+    none = "There are no such dead letters."
+    shown = print_executions(islice(letters, limit), none, ("STATUS", "LATE", "TOOK"), as_json=as_json)
+    if shown and not as_json:
+        if next(letters, None) is not None:
             click.echo(f"These are the latest {limit:,}, and there are more: --limit.", err=True)
         print_next("onthedot dead-letters --by cause", "onthedot redrive --since 12h --dry-run")
 
 
-def filters_of(chosen_by: dict[str, str | None], url: str | None, token: str | None) -> DeadLetterOptions:
-    """Return the filters that the options of a command name. A job may be named by its name."""
-    if (job := chosen_by.get("job")) is not None:
-        chosen_by = {**chosen_by, "job": job_named(job, url, token)}
-    return _filters(chosen_by)
+def _filters(api: Documents, given: Mapping[str, Any]) -> DeadLetterOptions:
+    values = {name: value.text if isinstance(value, PastTime) else value for name, value in given.items()}
+    if values["job"] is not None:
+        values["job"] = find_job(api, values["job"])
+    return cast(DeadLetterOptions, {name: value for name, value in values.items() if value is not None})
 
 
-def _filters(chosen_by: dict[str, str | None]) -> DeadLetterOptions:
-    return cast(DeadLetterOptions, {name: value for name, value in chosen_by.items() if value is not None})
-
-
-def chosen(api: Documents, since: float | None, job_id: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the dead letters of the latest seconds and of a job, the latest first."""
-    first = None if since is None else this_moment() - timedelta(seconds=min(since, LONGEST))
-    return _pages(api, _filters({"since": None if first is None else first.isoformat(), "job": job_id}))
-
-
-def _pages(api: Documents, filters: DeadLetterOptions) -> Iterator[dict[str, Any]]:
+def pages(api: Documents, filters: DeadLetterOptions) -> Iterator[dict[str, Any]]:
+    """Yield the dead letters, the latest first. Further pages are read when they are needed."""
     return api.pages(partial(calls.dead_letters, options=filters), "dead_letters")
 
 
-def _show_causes(api: Documents, filters: DeadLetterOptions, limit: int, *, as_json: bool) -> None:
-    document = api.ask(calls.dead_letter_causes(min(limit, MOST_CAUSES), filters))
+def _print_causes(api: Documents, filters: DeadLetterOptions, limit: int, *, as_json: bool) -> None:
+    document = api.ask(calls.dead_letter_causes(min(limit, MAX_CAUSES), filters))
     if as_json:
         print_document(document)
         return
-    now, for_people = this_moment(), is_for_people()
-    rows = [_cause_row(cause, cell(cause["latest"], now, for_people=for_people)) for cause in document["causes"]]
-    print_rows(CAUSE_COLUMNS, rows, "There is no such dead letter.")
+    cells = Cells()
+    rows = [
+        (
+            f"{cause['count']:,}",
+            str(cause["cause"]),
+            cells.time(cause["latest"]),
+            f"{cause['successes_since']:,}",
+            f"{cause['jobs']:,}",
+            str(cause["name"] or cause["job_id"]),
+        )
+        for cause in document["causes"]
+    ]
+    print_rows(CAUSE_COLUMNS, rows, "There are no such dead letters.")
     if document["truncated"]:
         click.echo("There are more than were counted. Choose fewer with --since, --name or --job.", err=True)
     if rows:
         print_next(f'onthedot redrive --cause "{rows[0][1]}" --dry-run')
 
 
-def _cause_row(cause: dict[str, Any], latest: str) -> tuple[str, ...]:
-    return (
-        f"{cause['count']:,}",
-        str(cause["cause"]),
-        latest,
-        f"{cause['successes_since']:,}",
-        f"{cause['jobs']:,}",
-        str(cause["name"] or cause["job_id"]),
-    )
+@dataclass
+class Outcome:
+    """The sum of the answers of all calls of a redrive."""
+
+    redriven: int = 0
+    matched: int = 0
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    undecided: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, document: dict[str, Any]) -> None:
+        self.redriven += document["redriven"]
+        self.matched += document.get("matched", 0)
+        self.runs += document.get("runs", ())
+        self.refused += document["refused"]
+        self.undecided += document["undecided"]
+
+
+@click.command()
+@click.argument("execution_ids", metavar="[EXECUTION_ID]...", nargs=-1)
+@letter_options
+@click.option("--all", "everything", is_flag=True, help="All dead letters.")
+@click.option("--dry-run", is_flag=True, help="Show which would run again, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@on_api
+def redrive(
+    execution_ids: Sequence[str],
+    *,
+    everything: bool,
+    dry_run: bool,
+    yes: bool,
+    api: Documents,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Run dead letters again.
+
+    Name executions, choose them with --since, --until, --name, --job and --cause, or give --all. Ten of them start each
+    second. With --json it prints the answer of each call. Exit code 1: some do not run again, or you answered no.
+
+    \b
+    Examples:
+      onthedot redrive --since 12h --dry-run
+      onthedot redrive --name report --cause "HTTP 503" --yes
+    """
+    has_filter = any(value is not None for value in given.values())
+    if bool(execution_ids) + bool(everything) + has_filter != 1:
+        raise click.UsageError("say which: either EXECUTION_ID, or --since, --name, --job, --cause, or --all")
+    parts = _parts(execution_ids, _filters(api, given))
+    expected = _sum(api, parts, dry=True, as_json=as_json and dry_run)
+    if dry_run:
+        _show(expected, as_json=as_json)
+        return
+    if expected.matched and not yes:
+        click.confirm(f"Run {counted(expected.matched, 'run')} again?", abort=True, err=True)
+    done = _sum(api, parts, expected=expected.matched, as_json=as_json) if expected.matched else expected
+    _report(done, as_json=as_json)
+
+
+def _parts(ids: Sequence[str], filters: DeadLetterOptions) -> list[NextCall]:
+    """Return the parts of the work, each of which takes one call for each of its cursors."""
+    if not ids:
+        return [lambda cursor, dry: calls.redrive(None, filters, everything=not filters, dry_run=dry, cursor=cursor)]
+    return [_part(ids[first : first + AT_ONCE]) for first in range(0, len(ids), AT_ONCE)]
+
+
+def _part(ids: Sequence[str]) -> NextCall:
+    return lambda _, dry: calls.redrive(ids, dry_run=dry)
+
+
+def _answers(api: Documents, parts: Sequence[NextCall], *, dry: bool) -> Iterator[dict[str, Any]]:
+    for part in parts:
+        cursor: str | None = None
+        while True:
+            document: dict[str, Any] = api.ask(part(cursor, dry))
+            yield document
+            cursor = document.get("next_cursor")
+            if cursor is None:
+                break
+
+
+def _sum(api: Documents, parts: Sequence[NextCall], *, dry: bool = False, expected: int = 0, as_json: bool) -> Outcome:
+    """Return the outcome of all calls. When one that runs something fails, print the outcome of those before it."""
+    outcome = Outcome()
+    with progress() as bar:
+        try:
+            for document in _answers(api, parts, dry=dry):
+                outcome.add(document)
+                bar.show(outcome.redriven, max(outcome.redriven, expected) or None)
+                if as_json:
+                    print_document(document)
+        except click.ClickException:
+            if not dry:
+                so_far = f"{outcome.redriven:,} of {counted(expected, 'run')} start again."
+                click.echo(f"{so_far} Run the command again to continue.", err=True)
+            raise
+    return outcome
+
+
+def _show(expected: Outcome, *, as_json: bool) -> None:
+    """Print what would run again: a sentence for people, rows for a pipe."""
+    would = f"Would run {counted(expected.matched, 'run')} again"
+    if not expected.matched:
+        click.echo("There is nothing to run again.", err=True)
+    elif not as_json and is_for_people():
+        click.echo(f"{would}: {_named(expected)}.")
+    else:
+        if not as_json:
+            print_rows(RUN_COLUMNS, [_row(one) for one in expected.runs])
+        click.echo(f"{would}.", err=True)
+    _name_others(expected)
+
+
+def _named(expected: Outcome) -> str:
+    cells = Cells()
+    named = [
+        f"{printable(str(one.get('name') or one['job_id']))} {cells.time(one.get('fire_time')).removeprefix('today ')}"
+        f" ({printable(str(one.get('cause') or one.get('error') or 'failed'))})"
+        for one in expected.runs[:MAX_NAMED]
+    ]
+    more = expected.matched - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _row(one: dict[str, Any]) -> tuple[str, ...]:
+    why = str(one.get("error") or "-")
+    return (str(one["fire_time"]), str(one.get("name") or "-"), str(one["job_id"]), str(one["execution_id"]), why)
+
+
+def _report(outcome: Outcome, *, as_json: bool) -> None:
+    """Print the outcome. Raise Exit when an execution does not run again."""
+    if not outcome.redriven and not outcome.refused and not outcome.undecided:
+        click.echo("There is nothing to run again.", err=True)
+        return
+    if not as_json:
+        click.echo(f"{outcome.redriven:,} {'run starts' if outcome.redriven == 1 else 'runs start'} again.")
+    _name_others(outcome)
+    if outcome.refused or outcome.undecided:
+        raise click.exceptions.Exit(1)
+    if not as_json:
+        print_next("onthedot dead-letters")
+
+
+def _name_others(outcome: Outcome) -> None:
+    for word, ones in (("does not run again", outcome.refused), ("may run again", outcome.undecided)):
+        for one in ones:
+            click.echo(f"{printable(one['id'])} {word}: {printable(one['reason'])}", err=True)

@@ -1,34 +1,63 @@
-"""`onthedot limits`: how many runs of a tenant run at a time and start per second, and its weight."""
+"""`onthedot limits` and `gates`: how much of a tenant, or at a gate, runs at a time and starts in a second."""
 
-import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, Final
 
 import click
 
+from onthedot.cli.common.documents import Documents, encoded
 from onthedot.cli.common.failures import NotThere
-from onthedot.cli.limit_text import (
-    USE_COLUMNS,
-    burst_option,
-    in_flight_option,
+from onthedot.cli.common.output import (
+    Cells,
     json_option,
-    limits_text,
-    per_second_option,
+    print_document,
+    print_list,
     print_next,
     print_rows,
-    use_row,
+    print_unchanged,
 )
-from onthedot.cli.limits_place import find_limits, place_options
+from onthedot.cli.credentials import (
+    AdminCalls,
+    TableCalls,
+    aws_errors_in_a_sentence,
+    engine_on_table,
+    find_table,
+    stage_option,
+    stage_settings,
+    table_options,
+)
 from onthedot.cli.text import printable
-from onthedot.domain.gates.limits import MOST_WEIGHT
+from onthedot.cli.where import api_options, options
+from onthedot.gates.limits import MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, MOST_WEIGHT
+
+USE_COLUMNS: Final = ("IN FLIGHT", "PER SECOND", "WAITING", "OLDEST", "STATE")
+GATE_LIMITS: Final = ("in_flight", "per_second", "burst", "paused")
+
+limit_options: Final = options(
+    click.option(
+        "--in-flight", type=click.IntRange(0, MOST_IN_FLIGHT), help="How many attempts may run at a time. 0 stops all."
+    ),
+    click.option(
+        "--per-second", type=click.FloatRange(0, MOST_PER_SECOND), help="How many may start per second. 0 stops all."
+    ),
+    click.option(
+        "--burst",
+        type=click.IntRange(1, MOST_BURST),
+        help="With --per-second: how many may start at once after a quiet time.  [default: 1]",
+    ),
+    click.option("--paused", is_flag=True, help="Start nothing."),
+)
+_on_tenants: Final = options(api_options, stage_option, table_options, json_option)
+_api_and_json: Final = options(api_options, json_option)
 
 
 @click.group()
 def limits() -> None:
     """Show, set and lift the limits of tenants.
 
-    They work on the local stack or server, or on the API of --url with an admin's token. With --stage or --table they
-    use your AWS credentials.
+    The commands work on the local stack or server, or on the API of --url, with an admin's token. With --stage or
+    --table they use your AWS credentials.
 
     \b
     Example:
@@ -38,43 +67,39 @@ def limits() -> None:
 
 @limits.command("set")
 @click.argument("tenant")
-@in_flight_option
-@per_second_option
-@burst_option
-@click.option("--paused", is_flag=True, help="Start nothing.")
+@limit_options
 @click.option(
     "--weight",
     type=click.IntRange(1, MOST_WEIGHT),
-    help="Runs claimed for each run of a tenant with weight 1.  [1]",
+    help="Share of the capacity, relative to tenants of weight 1.  [default: 1]",
 )
-@place_options
-@json_option
-def set_limits(tenant: str, as_json: bool, **options: Any) -> None:
-    """Limit TENANT. The values replace the ones before.
+@_on_tenants
+def set_limits(tenant: str, as_json: bool, **given: Any) -> None:
+    """Limit TENANT. The values replace all earlier ones.
 
-    Runs over a limit wait, and `explain` names the limit. It returns when the limits are in force, after some seconds.
+    Runs over a limit wait, and `explain` names the limit. The command returns when the limits are in force, after some
+    seconds.
 
     \b
     Examples:
       onthedot limits set acme --in-flight 10 --per-second 5 --weight 2
       onthedot limits set acme --in-flight 0
     """
-    values = {name: options.pop(name) for name in ("in_flight", "per_second", "burst", "paused", "weight")}
+    values = {name: given.pop(name) for name in (*GATE_LIMITS, "weight")}
     if not any(value is not None and value is not False for value in values.values()):
         raise click.UsageError("give at least one option; `onthedot limits clear` lifts all limits")
-    shown = find_limits(**options).put(tenant, {**values, "weight": values["weight"] or 1})
+    shown = _tenants(**given).put(_tenant(tenant), {**values, "weight": values["weight"] or 1})
     if as_json:
-        click.echo(json.dumps(shown, ensure_ascii=False))
+        print_document(shown)
         return
-    click.echo(f"Tenant {printable(tenant)}: {limits_text(shown)}, weight {shown['weight']}.")
+    click.echo(f"Tenant {printable(tenant)}: {_in_words(shown)}, weight {shown['weight']}.")
     print_next(f"onthedot limits show {printable(tenant)}", f"onthedot limits clear {printable(tenant)}")
 
 
 @limits.command("show")
 @click.argument("tenant", required=False)
-@place_options
-@json_option
-def show(tenant: str | None, as_json: bool, **where: Any) -> None:
+@_on_tenants
+def show_limits(tenant: str | None, as_json: bool, **where: Any) -> None:
     """Show the limits of TENANT, or of all tenants that have any, and the runs that wait.
 
     Exit code 4: TENANT has no limits.
@@ -84,15 +109,14 @@ def show(tenant: str | None, as_json: bool, **where: Any) -> None:
       onthedot limits show
       onthedot limits show acme --json
     """
-    found = [one for one in find_limits(**where).all() if tenant in (None, one["tenant"])]
+    found = [one for one in _all(**where) if tenant in (None, one["tenant"])]
     if tenant is not None and not found:
         raise NotThere(f"tenant {printable(tenant)} has no limits")
-    _show(found, as_json=as_json)
+    _print_tenants(found, as_json=as_json)
 
 
 @limits.command("list")
-@place_options
-@json_option
+@_on_tenants
 def list_limits(as_json: bool, **where: Any) -> None:
     """Show all tenants that have limits.
 
@@ -100,28 +124,238 @@ def list_limits(as_json: bool, **where: Any) -> None:
     Example:
       onthedot limits list --json
     """
-    _show(list(find_limits(**where).all()), as_json=as_json)
+    _print_tenants(_all(**where), as_json=as_json)
 
 
 @limits.command("clear")
 @click.argument("tenant")
-@place_options
-@json_option
-def clear(tenant: str, as_json: bool, **where: Any) -> None:
-    """Lift all limits of TENANT. Its runs that wait go on.
+@_on_tenants
+def clear_limits(tenant: str, as_json: bool, **where: Any) -> None:
+    """Lift all limits of TENANT. Its waiting runs continue.
 
     \b
     Example:
       onthedot limits clear acme
     """
-    answer = find_limits(**where).clear(tenant)
-    click.echo(json.dumps(answer) if as_json else f"Tenant {printable(tenant)} has no limits.")
-
-
-def _show(found: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    answer = _tenants(**where).delete(_tenant(tenant))
     if as_json:
-        for one in found:
-            click.echo(json.dumps(one, ensure_ascii=False))
+        print_document(answer)
+    else:
+        click.echo(f"Tenant {printable(tenant)} has no limits.")
+
+
+def _tenants(
+    *,
+    url: str | None,
+    token: str | None,
+    stage: str | None,
+    table: str | None,
+    region: str | None,
+    endpoint_url: str | None,
+) -> AdminCalls:
+    """Return the calls at the place that the options name, else those of the API as `find_api` finds it."""
+    if sum(place is not None for place in (url, stage, table)) > 1:
+        raise click.UsageError("give one of --url, --stage and --table")
+    if stage is not None:
+        from onthedot.wiring.aws import worker_engine  # noqa: PLC0415 - needs the AWS packages
+
+        return TableCalls(worker_engine(stage_settings(stage)), "limits")
+    if table is None and not region and not endpoint_url:
+        return Documents(url, token)
+    place = find_table(table, region, endpoint_url)
+    with aws_errors_in_a_sentence("limits"):
+        # It knows no queues: a tick sends the runs that new limits let go on.
+        return TableCalls(engine_on_table(*place), "limits")
+
+
+def _all(**where: Any) -> Iterable[dict[str, Any]]:
+    return _tenants(**where).entries("/v1/limits", "limits")
+
+
+def _tenant(tenant: str) -> str:
+    return f"/v1/limits/{encoded(tenant)}"
+
+
+def _print_tenants(found: Iterable[dict[str, Any]], *, as_json: bool) -> None:
+    header = ("TENANT", *USE_COLUMNS, "WEIGHT")
+    row = lambda one: (str(one["tenant"]), *_use(one), str(one["weight"]))  # noqa: E731 - it is used once
+    print_list(found, header, row, "No tenant has limits.", as_json=as_json)
+
+
+@click.group()
+def gates() -> None:
+    """Show, set, pause and delete gates, which limit your own jobs.
+
+    A job names its gates. `customer:42` is key 42 of gate customer: each key has these limits of its own.
+    Exit code 4: there is no such gate.
+
+    \b
+    Example:
+      onthedot gates set stripe --in-flight 5 --per-second 10
+    """
+
+
+class _Gate:
+    """A gate that a command names."""
+
+    def __init__(self, name: str, url: str | None, token: str | None) -> None:
+        self.name = printable(name)
+        self.path = f"/v1/gates/{encoded(name)}"
+        self.calls = Documents(url, token, f"there is no gate {self.name}")
+
+    def read(self) -> Mapping[str, Any]:
+        return _checked(self.calls.get(self.path))
+
+    def put(self, values: Mapping[str, Any], *, as_json: bool) -> None:
+        gate = self.calls.put(self.path, {limit: values.get(limit) for limit in GATE_LIMITS})
+        if as_json:
+            print_unchanged(gate)
+            return
+        click.echo(f"Gate {self.name}: {_in_words(_checked(gate))}.")
+        print_next(f"onthedot gates show {self.name}", "onthedot gates list")
+
+
+def _checked(gate: Any) -> Mapping[str, Any]:
+    if not isinstance(gate, dict) or "name" not in gate:
+        raise click.ClickException("the answer is not a gate; is the URL right?")
+    return gate
+
+
+def _on_gate(command: Callable[..., None]) -> Callable[..., Any]:
+    """Add NAME, --url, --token and --json. The command gets the gate that they name, and `as_json`."""
+
+    @wraps(command)
+    def called(name: str, url: str | None, token: str | None, **given: Any) -> None:
+        command(_Gate(name, url, token), **given)
+
+    return options(click.argument("name"), _api_and_json)(called)
+
+
+@gates.command("set")
+@limit_options
+@click.option("--no-limits", is_flag=True, help="Limit nothing.")
+@_on_gate
+def set_gate(gate: _Gate, no_limits: bool, as_json: bool, **limits: Any) -> None:
+    """Create gate NAME, or replace all its limits.
+
+    The command returns when the limits are in force everywhere, after some seconds.
+
+    \b
+    Examples:
+      onthedot gates set stripe --in-flight 5 --per-second 10 --burst 20
+      onthedot gates set customer --in-flight 1
+    """
+    chosen = [limit for limit in GATE_LIMITS if limits[limit] is not None and limits[limit] is not False]
+    if no_limits and chosen:
+        raise click.UsageError(f"--no-limits does not go with --{chosen[0].replace('_', '-')}; keep one of them")
+    if not no_limits and not {*chosen} - {"burst"}:
+        raise click.UsageError("give --in-flight, --per-second, --paused or --no-limits")
+    gate.put(limits, as_json=as_json)
+
+
+@gates.command("pause")
+@_on_gate
+def pause_gate(gate: _Gate, as_json: bool) -> None:
+    """Start nothing at gate NAME until it is resumed. Its limits stay.
+
+    \b
+    Example:
+      onthedot gates pause stripe
+    """
+    gate.put({**gate.read(), "paused": True}, as_json=as_json)
+
+
+@gates.command("resume")
+@_on_gate
+def resume_gate(gate: _Gate, as_json: bool) -> None:
+    """Let runs at gate NAME start again, within its limits.
+
+    \b
+    Example:
+      onthedot gates resume stripe
+    """
+    gate.put({**gate.read(), "paused": False}, as_json=as_json)
+
+
+@gates.command("show")
+@_on_gate
+def show_gate(gate: _Gate, as_json: bool) -> None:
+    """Show gate NAME, or one key of it as NAME:KEY, with its holders and the runs that wait.
+
+    \b
+    Examples:
+      onthedot gates show stripe
+      onthedot gates show customer:42 --json
+    """
+    if as_json:
+        print_unchanged(gate.calls.get(gate.path))
         return
-    rows = [(str(one["tenant"]), *use_row(one), str(one["weight"])) for one in found]
-    print_rows(("TENANT", *USE_COLUMNS, "WEIGHT"), rows, "No tenant is limited.")
+    shown, cells = gate.read(), Cells()
+    changed = cells.time(shown.get("changed_at")), shown.get("changed_by") or "-"
+    print_rows(("GATE", *USE_COLUMNS, "SET", "BY"), [(shown["name"], *_use(shown), *changed)])
+    if holders := shown.get("holders"):
+        rows = [(one["execution_id"], cells.time(one["since"]), one["worker_id"] or "-") for one in holders]
+        print_rows(("HOLDER", "SINCE", "WORKER"), rows)
+    if keys := shown.get("waiting_keys"):
+        more = "+" if shown.get("waiting_keys_is_more") else ""
+        print_rows((f"WAITING KEYS ({keys:,}{more})",), [(key,) for key in shown["first_waiting_keys"]])
+
+
+@gates.command("list")
+@_api_and_json
+def list_gates(url: str | None, token: str | None, as_json: bool) -> None:
+    """Show all gates with their limits, the attempts they let through, and the runs that wait.
+
+    \b
+    Example:
+      onthedot gates list
+    """
+    found = Documents(url, token).entries("/v1/gates", "gates")
+    none = "There are no gates. Create one: onthedot gates set NAME --in-flight 5"
+    print_list(found, ("GATE", *USE_COLUMNS), lambda one: (str(one["name"]), *_use(one)), none, as_json=as_json)
+
+
+@gates.command("delete")
+@_on_gate
+def delete_gate(gate: _Gate, as_json: bool) -> None:
+    """Delete gate NAME. Runs that wait there, and jobs that name it, continue without it.
+
+    \b
+    Example:
+      onthedot gates delete stripe
+    """
+    deleted = gate.calls.delete(gate.path)
+    if as_json:
+        print_unchanged(deleted)
+    else:
+        click.echo(f"Gate {gate.name} is deleted.")
+
+
+def _use(shown: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns of limits and their use. A number that cannot be read now is a question mark."""
+    in_use, waiting = ("?" if shown.get(name) is None else f"{shown[name]:,}" for name in ("in_use", "waiting"))
+    limit, rate, burst = shown.get("in_flight"), shown.get("per_second"), shown.get("burst")
+    oldest = shown.get("oldest_waiting_seconds")
+    return (
+        in_use if limit is None else f"{in_use} of {limit:,}",
+        "-" if rate is None else f"{rate:g}" + ("" if burst is None else f", burst {burst:,}"),
+        waiting + ("+" if shown.get("waiting_is_more") else ""),
+        "-" if oldest is None else f"{oldest:,.1f} s",
+        _state(shown),
+    )
+
+
+def _state(shown: Mapping[str, Any]) -> str:
+    if shown.get("paused"):
+        return "paused"
+    return "stopped" if 0 in (shown.get("in_flight"), shown.get("per_second")) else "open"
+
+
+def _in_words(shown: Mapping[str, Any]) -> str:
+    parts = []
+    if shown.get("in_flight") is not None:
+        parts.append(f"{shown['in_flight']:,} at a time")
+    if shown.get("per_second") is not None:
+        parts.append(f"{shown['per_second']:g} a second, burst {shown.get('burst') or 1:,}")
+    state = _state(shown)
+    return ", ".join([*(parts or ["no limit"]), *([] if state == "open" else [state])])

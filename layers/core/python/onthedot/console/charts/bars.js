@@ -1,3 +1,4 @@
+// @ts-check
 // Bars over time with a limit line: what is above the limit is amber, and the peak is named.
 import { html } from "../lib/html.js";
 import { compact, count } from "../lib/format.js";
@@ -10,8 +11,20 @@ const [LEFT, TOP, FOOT] = [34, 22, 20];
  * points: [{time, value, note?}], oldest first; limit: {value, text} or null; peakText(point) names the peak.
  * `label`: a sentence about the whole. `onPick(point)` makes the bars links for the mouse; give a table or list for others.
  */
-export function Bars({ points, limit, label, height = 156, peakText, tone = "bar-next", unit = "runs", empty = "No runs are due" }) {
-  const table = { head: ["Time", unit], rows: points.map((each) => [clock(each.time, { seconds: false }), count(each.value)]) };
+export function Bars({
+  points,
+  limit,
+  label,
+  height = 156,
+  peakText,
+  tone = "bar-next",
+  unit = "runs",
+  empty = "No runs are due",
+}) {
+  const table = {
+    head: ["Time", unit],
+    rows: points.map((each) => [clock(each.time, { seconds: false }), count(each.value)]),
+  };
   return html`<${Figure} label=${label} height=${height} table=${table} draw=${(width) => draw({ points, limit, width, height, peakText, tone, unit, empty })} />`;
 }
 
@@ -27,7 +40,9 @@ function draw({ points, limit, width, height, peakText, tone, unit, empty }) {
   const shown = limit && limit.value <= values.at(-1) ? limit : null;
   const between = slot * 10 < 60 ? 20 : 10;
   const peakX = peak ? x(points.indexOf(peak)) : LEFT;
-  const labelled = points.map((each, index) => ({ each, index })).filter(({ each }) => new Date(each.time).getUTCMinutes() % between === 0);
+  const labelled = points
+    .map((each, index) => ({ each, index }))
+    .filter(({ each }) => new Date(each.time).getUTCMinutes() % between === 0);
   return html`<${Grid} values=${values} y=${y} left=${LEFT} right=${right} text=${compact} />
     ${points.map((each, index) => bar(each, x(index) + gap / 2, slot - gap, y, bottom, shown, tone, unit))}
     ${shown && html`<path class="lim" d=${`M${LEFT} ${y(shown.value)}H${right}`} />${limitText(shown, y(shown.value), peakX, right)}`}

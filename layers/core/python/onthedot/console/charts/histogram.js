@@ -1,3 +1,4 @@
+// @ts-check
 // Lateness as a histogram on a logarithmic axis, with p50, p99 and the latest as dots on a line above it.
 import { html } from "../lib/html.js";
 import { compact, count } from "../lib/format.js";
@@ -13,11 +14,22 @@ const AXIS = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
 export function Histogram({ lateness, bounds, promise = 1000, label }) {
   const buckets = bucketsOf(lateness?.counts ?? [], bounds ?? []);
   const sentence = label ?? sentenceOf(lateness, buckets, promise);
-  const table = { head: ["Started within", "Runs"], rows: buckets.map((each) => [each.to === Infinity ? `more than ${duration(each.from)}` : duration(each.to), count(each.runs)]) };
+  const table = {
+    head: ["Started within", "Runs"],
+    rows: buckets.map((each) => [
+      each.to === Infinity ? `more than ${duration(each.from)}` : duration(each.to),
+      count(each.runs),
+    ]),
+  };
   return html`<${Figure} label=${sentence} height=${HEIGHT} table=${table} draw=${(width) => draw(width, lateness, buckets, promise)} />`;
 }
 
-const bucketsOf = (counts, bounds) => counts.map((runs, index) => ({ runs, from: index ? bounds[index - 1] : bounds[0] / 2, to: bounds[index] ?? Infinity }));
+const bucketsOf = (counts, bounds) =>
+  counts.map((runs, index) => ({
+    runs,
+    from: index ? bounds[index - 1] : bounds[0] / 2,
+    to: bounds[index] ?? Infinity,
+  }));
 
 function sentenceOf(lateness, buckets, promise) {
   if (!buckets.some((each) => each.runs)) return "How late runs started: no runs in this time.";
@@ -28,7 +40,11 @@ function sentenceOf(lateness, buckets, promise) {
 function draw(width, lateness, buckets, promise) {
   const used = buckets.filter((each) => each.runs);
   const low = Math.max(0.5, Math.min(1, ...used.map((each) => each.from)));
-  const high = Math.max(promise * 10, ...used.map((each) => (each.to === Infinity ? each.from * 4 : each.to)), lateness?.max_ms ?? 0);
+  const high = Math.max(
+    promise * 10,
+    ...used.map((each) => (each.to === Infinity ? each.from * 4 : each.to)),
+    lateness?.max_ms ?? 0,
+  );
   const x = (value) => LEFT + (Math.log(Math.max(value, low) / low) / Math.log(high / low)) * (width - LEFT - RIGHT);
   const most = Math.max(1, ...used.map((each) => each.runs));
   const bottom = HEIGHT - BOTTOM;
@@ -42,7 +58,8 @@ function draw(width, lateness, buckets, promise) {
 
 function column(each, x, y, bottom, high, promise) {
   const [left, right] = [x(each.from), x(each.to === Infinity ? high : each.to)];
-  const title = each.to === Infinity ? `more than ${duration(each.from)}` : `${duration(each.from)} to ${duration(each.to)}`;
+  const title =
+    each.to === Infinity ? `more than ${duration(each.from)}` : `${duration(each.from)} to ${duration(each.to)}`;
   return html`<g><title>${`${title}: ${count(each.runs)} runs`}</title><rect class=${each.from >= promise ? "bar-late" : "bar-ok"} x=${left + 0.75} y=${Math.min(bottom - 1.5, y(each.runs))} width=${Math.max(1, right - left - 1.5)} height=${Math.max(1.5, bottom - y(each.runs))} />
     ${right - left > 16 && html`<text class="c" x=${(left + right) / 2} y=${Math.min(bottom - 1.5, y(each.runs)) - 4}>${compact(each.runs)}</text>`}</g>`;
 }
@@ -55,18 +72,32 @@ function promiseText(text, x, width) {
 
 /** What is named on the line: [{names, value}]. Values that read the same have one text. */
 function named(lateness) {
-  const known = [["p50", lateness.p50_ms], ["p99", lateness.p99_ms], ["latest", lateness.max_ms]].filter(([, value]) => Number.isFinite(value));
+  const known = [
+    ["p50", lateness.p50_ms],
+    ["p99", lateness.p99_ms],
+    ["latest", lateness.max_ms],
+  ].filter(([, value]) => Number.isFinite(value));
   return known.reduce((found, [name, value]) => {
     const before = found.at(-1);
-    if (before && duration(before.value) === duration(value)) return [...found.slice(0, -1), { names: `${before.names}, ${name}`, value }];
+    if (before && duration(before.value) === duration(value))
+      return [...found.slice(0, -1), { names: `${before.names}, ${name}`, value }];
     return [...found, { names: name, value }];
   }, []);
 }
 
 function dots(lateness, x, width, promise) {
-  const all = named(lateness).map((each) => ({ ...each, room: `${each.names} ${duration(each.value)}`.length * LETTER + 6 }));
-  const places = apart(all.map((each) => [x(each.value), each.room]), width);
-  const texts = all.map(({ names, value }, index) => html`<text class="c mid" x=${places[index]} y="27"><tspan class="strong">${names}</tspan> ${duration(value)}</text>`);
+  const all = named(lateness).map((each) => ({
+    ...each,
+    room: `${each.names} ${duration(each.value)}`.length * LETTER + 6,
+  }));
+  const places = apart(
+    all.map((each) => [x(each.value), each.room]),
+    width,
+  );
+  const texts = all.map(
+    ({ names, value }, index) =>
+      html`<text class="c mid" x=${places[index]} y="27"><tspan class="strong">${names}</tspan> ${duration(value)}</text>`,
+  );
   const end = Math.max(...all.map(({ value }) => x(value)));
   return html`<path class="now" d=${`M${LEFT + 0.5} 5v10`} /><path class="base" d=${`M${LEFT} 10H${end}`} /><path class="stem" d=${`M${LEFT} 10H${x(lateness.p99_ms ?? 0)}`} />
     ${all.map(({ value }) => html`<circle class="halo" cx=${x(value)} cy="10" r="5" /><circle class=${value > promise ? "k-retry" : "k-ok"} cx=${x(value)} cy="10" r="3.600" />`)}${texts}`;

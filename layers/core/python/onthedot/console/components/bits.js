@@ -1,11 +1,12 @@
+// @ts-check
 // Small parts: times, buttons, cards, copy buttons.
-import { cls, html, useId, useState } from "../lib/html.js";
-import { announce } from "./toast.js";
+import { cls, html, useEffect, useId, useRef, useState } from "../lib/html.js";
+import { describe, description, formsOf } from "../lib/copy_as.js";
 import { Icon } from "./marks.js";
 import { Said } from "./said.js";
-import { Tabs } from "./tabs.js";
+import { announce } from "./toast.js";
 
-export { Ago, Time } from "./time.js";
+export { Ago, Time } from "./said.js";
 
 /** A button. kind: "", "primary", "danger", "quiet"; icon: name of an icon; key: the key that does the same. */
 export function Button({ kind = "", small, icon, hotkey, children, label, className, ...rest }) {
@@ -40,7 +41,7 @@ export async function copyText(text, what = "Copied") {
     await navigator.clipboard.writeText(text);
     announce(what);
   } catch {
-    announce("The browser did not allow to copy.", { tone: "fail" });
+    announce("The browser blocked copying.", { tone: "fail" });
   }
 }
 
@@ -48,19 +49,72 @@ export async function copyText(text, what = "Copied") {
 export const CopyButton = ({ text, label = "Copy", what, small = true, kind = "quiet" }) =>
   html`<${Button} kind=${kind} small=${small} icon="copy" onClick=${() => copyText(text, what)}>${label}<//>`;
 
-const FORMS = [["cli", "CLI"], ["curl", "curl"], ["python", "Python"]];
+/** Copy the command of a call; where the commands are not known, its curl form. */
+export async function copyCommand(call) {
+  const { cli, curl } = formsOf(call, description.value ?? (await describe()));
+  await copyText(cli ?? curl, cli ? "Copied as CLI" : "Copied as curl");
+}
 
-/** An action as CLI, curl and Python. `forms` is what lib/copy_as.js returns. */
-export function CopyAs({ forms, label = "The same as a command" }) {
+const FORMS = [
+  ["cli", "CLI"],
+  ["curl", "curl"],
+  ["python", "Python"],
+];
+
+/** An action as CLI, curl and Python. `calls`: one or several of lib/copy_as.js. */
+export function CopyAs({ calls, label = "The same as a command" }) {
   const [chosen, setChosen] = useState(FORMS[0][0]);
-  const tabs = FORMS.map(([form, name]) => ({ id: form, label: name, panel: () => html`<pre class="code">${forms[form]}</pre>` }));
-  return html`<div class="as"><${Tabs} label=${label} tabs=${tabs} chosen=${chosen} onChoose=${setChosen}
-    right=${html`<${CopyButton} text=${forms[chosen]} what="Copied" />`} /></div>`;
+  useEffect(() => void describe(), []);
+  const forms = formsOf(calls, description.value);
+  // Until the commands are read, their tabs are there, so that nothing moves.
+  const shown = FORMS.filter(([form]) => forms[form] || description.value === undefined);
+  const form = shown.some(([id]) => id === chosen) ? chosen : "curl";
+  const tabs = shown.map(([id, name]) => ({
+    id,
+    label: name,
+    panel: () => html`<pre class="code" aria-busy=${forms[id] ? null : "true"}>${forms[id] ?? "…"}</pre>`,
+  }));
+  return html`<div class="as"><${Tabs} label=${label} tabs=${tabs} chosen=${form} onChoose=${setChosen}
+    right=${html`<${CopyButton} text=${forms[form] ?? ""} what="Copied" />`} /></div>`;
 }
 
 /** The priority of a job. */
 export const Priority = ({ value }) => html`<span class=${cls("prio", String(value).toLowerCase())}>${value}</span>`;
 
 /** A choice among few: links with the chosen one marked. choices: [{href, label, current}]. */
-export const Segments = ({ label, choices, small }) => html`<div class=${cls("seg", small && "small")} role="group" aria-label=${label}>
+export const Segments = ({
+  label,
+  choices,
+  small,
+}) => html`<div class=${cls("seg", small && "small")} role="group" aria-label=${label}>
   ${choices.map((each) => html`<a href=${each.href} aria-current=${each.current ? "true" : null}>${each.label}</a>`)}</div>`;
+
+// Tabs: arrow keys move between them, as in every tab list.
+
+/** tabs: [{id, label, panel()}]; `chosen` is an id. `right`: what stands at the end of the row. */
+function Tabs({ label, tabs, chosen, onChoose, right }) {
+  const base = useId();
+  const list = useRef(null);
+  const index = Math.max(
+    0,
+    tabs.findIndex((tab) => tab.id === chosen),
+  );
+  const move = (event) => {
+    const steps = { ArrowRight: 1, ArrowLeft: -1, Home: -index, End: tabs.length - 1 - index };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    const next = (index + steps[event.key] + tabs.length) % tabs.length;
+    onChoose(tabs[next].id);
+    list.current.querySelectorAll("[role=tab]")[next].focus();
+  };
+  const current = tabs[index];
+  if (!current) return null;
+  return html`<div class="tabset"><div class="tabrow"><div class="tabs" role="tablist" aria-label=${label} ref=${list} onKeyDown=${move}>
+    ${tabs.map(
+      (
+        tab,
+      ) => html`<button type="button" role="tab" id=${`${base}-${tab.id}`} aria-selected=${String(tab === current)} aria-controls=${`${base}-panel`}
+      tabindex=${tab === current ? 0 : -1} onClick=${() => onChoose(tab.id)}>${tab.label}</button>`,
+    )}</div>${right}</div>
+    <div role="tabpanel" id=${`${base}-panel`} aria-labelledby=${`${base}-${current.id}`} tabindex="0">${current.panel()}</div></div>`;
+}

@@ -1,3 +1,4 @@
+// @ts-check
 // Marks of states and icons. Each state has its own shape, so colour is never alone.
 import { cls, html } from "../lib/html.js";
 import { word } from "../lib/format.js";
@@ -19,9 +20,19 @@ const MARKS = {
 
 /** Class of the pill and class of the mark of each state. */
 const TONES = {
-  succeeded: ["q", "c-ok"], active: ["q", "c-ok"], pending: ["q", "c-idle"], dispatched: ["s-run", "c-run"], running: ["s-run", "c-run"],
-  retrying: ["s-retry", "c-retry"], failed: ["s-fail", "c-fail"], waiting: ["s-hold", "c-hold"], paused: ["s-hold", "c-hold"],
-  completed: ["q", "c-idle"], skipped: ["s-none", "c-skip"], cancelled: ["s-none", "c-skip"], deleted: ["s-none", "c-skip"],
+  succeeded: ["q", "c-ok"],
+  active: ["q", "c-ok"],
+  pending: ["q", "c-idle"],
+  dispatched: ["s-run", "c-run"],
+  running: ["s-run", "c-run"],
+  retrying: ["s-retry", "c-retry"],
+  failed: ["s-fail", "c-fail"],
+  waiting: ["s-hold", "c-hold"],
+  paused: ["s-hold", "c-hold"],
+  completed: ["q", "c-idle"],
+  skipped: ["s-none", "c-skip"],
+  cancelled: ["s-none", "c-skip"],
+  deleted: ["s-none", "c-skip"],
 };
 
 const key = (status) => String(status ?? "pending").toLowerCase();
@@ -51,19 +62,27 @@ const ICONS = {
   queues: html`<path d="M1.5 4h13M1.5 8h13M1.5 12h13" /><path d="M11 4h.01M7 8h.01M4 12h.01" stroke-width="3.4" />`,
   gates: html`<path d="M2.5 2.5v11M13.5 2.500v11M2.500 8h11M6 5.500v5M10 5.500v5" />`,
   search: html`<circle cx="7" cy="7" r="4.2" /><path d="m10.2 10.2 3.3 3.3" />`,
-  plus: html`<path d="M8 3v10M3 8h10" />`, play: html`<path d="M5 3.2v9.6L12.6 8z" />`, pause: html`<path d="M5.5 3.5v9M10.5 3.5v9" />`,
-  edit: html`<path d="M3 13l.7-3L10.8 2.9l2.3 2.3L6 12.3z" />`, x: html`<path d="m4 4 8 8M12 4l-8 8" />`,
+  plus: html`<path d="M8 3v10M3 8h10" />`,
+  play: html`<path d="M5 3.2v9.6L12.6 8z" />`,
+  pause: html`<path d="M5.5 3.5v9M10.5 3.5v9" />`,
+  edit: html`<path d="M3 13l.7-3L10.8 2.9l2.3 2.3L6 12.3z" />`,
+  x: html`<path d="m4 4 8 8M12 4l-8 8" />`,
   copy: html`<rect x="5.5" y="5.5" width="8" height="8" rx="1.2" /><path d="M10.5 5.5v-3h-8v8h3" />`,
-  down: html`<path d="m4 6.2 4 4 4-4" />`, right: html`<path d="m6.2 4 4 4-4 4" />`, left: html`<path d="m9.800 4-4 4 4 4" />`,
+  down: html`<path d="m4 6.2 4 4 4-4" />`,
+  right: html`<path d="m6.2 4 4 4-4 4" />`,
+  left: html`<path d="m9.800 4-4 4 4 4" />`,
   more: html`<path d="M3.5 8h.01M8 8h.01M12.5 8h.01" stroke-width="2.2" />`,
   redo: html`<path d="M3 8a5 5 0 1 0 1.6-3.7L3 5.8" /><path d="M3 2.6v3.2h3.2" />`,
   link: html`<path d="M6.8 9.2 9.6 6.4M7 4.6l1.3-1.3a2.6 2.6 0 0 1 3.7 3.7L10.8 8.3M9 11.4l-1.3 1.3a2.6 2.6 0 0 1-3.7-3.7L5.2 7.7" />`,
   key: html`<circle cx="5" cy="8" r="2.7" /><path d="M7.7 8h6.3v2.3M11.3 8v1.8" />`,
   warn: html`<path d="M8 2.3 14.2 13H1.800zM8 6.300v3.200" /><path d="M8 11.300h.01" stroke-width="1.800" />`,
-  clock: html`<circle cx="8" cy="8" r="5.7" /><path d="M8 4.8V8l2.2 1.5" />`, menu: html`<path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11" />`,
-  term: html`<path d="M2 3h12v10H2zM4.5 6l2 2-2 2M8 10.3h3.2" />`, table: html`<path d="M2 3h12v10H2zM2 6.500h12M6.500 3v10" />`,
+  clock: html`<circle cx="8" cy="8" r="5.7" /><path d="M8 4.8V8l2.2 1.5" />`,
+  menu: html`<path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11" />`,
+  term: html`<path d="M2 3h12v10H2zM4.5 6l2 2-2 2M8 10.3h3.2" />`,
+  table: html`<path d="M2 3h12v10H2zM2 6.500h12M6.500 3v10" />`,
   theme: html`<circle cx="8" cy="8" r="5.500" /><path d="M8 2.500v11a5.500 5.500 0 0 0 0-11z" fill="currentColor" stroke="none" />`,
 };
 
 /** An icon, 16 × 16, hidden from screen readers: the control beside it has the name. */
-export const Icon = ({ name, className }) => html`<svg class=${cls("i", className)} viewBox="0 0 16 16" aria-hidden="true">${ICONS[name]}</svg>`;
+export const Icon = ({ name, className }) =>
+  html`<svg class=${cls("i", className)} viewBox="0 0 16 16" aria-hidden="true">${ICONS[name]}</svg>`;

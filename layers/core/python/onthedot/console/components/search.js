@@ -1,3 +1,4 @@
+// @ts-check
 // A field that filters by the start of a name, as one types. The name is in the URL.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib/html.js";
 import { setQuery } from "../lib/router.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // Empty, loading, failed and old: a view is always in one of these or shows its data.
 import { html } from "../lib/html.js";
 import { duration, moment, now, relative } from "../lib/time.js";
@@ -28,20 +29,41 @@ export function Stale({ poll }) {
   if (!poll.stale) return null;
   const { error, at, nextTry, refresh } = poll;
   const age = duration(Math.max(0, Math.floor((now.value - at) / 1000) * 1000));
-  return html`<div class="banner" role="alert"><${Mark} status="failed" /><div><p><strong>${headline(error)}</strong> Figures below are from ${moment(at)}, ${age} old.${nextTry && nextTry > now.value ? ` Next try ${relative(nextTry)}.` : ""}</p>
+  return html`<div class="banner" role="alert"><${Mark} status="failed" /><div><p><strong>${headline(error)}</strong> These figures are from ${moment(at)}, ${age} ago.${nextTry && nextTry > now.value ? ` Next try ${relative(nextTry)}.` : ""}</p>
     <p class="muted"><${Details} error=${error} /></p></div>
     <div class="acts"><${Button} small icon="redo" onClick=${refresh}>Try now<//><${CopyButton} text=${detailText(error)} label="Copy details" /></div></div>`;
 }
 
-const headline = (error) => (error.status === 0 ? "The API does not answer." : error.status === 404 ? "There is nothing here." : error.status === 403 ? "Your role does not allow this." : "The API refused.");
+const headline = (error) =>
+  error.status === 0
+    ? "The API is not responding."
+    : error.status === 404
+      ? "There is nothing here."
+      : error.status === 403
+        ? "Your role does not allow this."
+        : "The API refused the request.";
 
-const Details = ({ error }) => html`<code>${error.status ? `${error.status} ${error.code}` : error.code}</code>${error.status !== 0 && error.requestId ? html` request <code>${error.requestId}</code>` : null}`;
+const Details = ({ error }) =>
+  html`<code>${error.status ? `${error.status} ${error.code}` : error.code}</code>${error.status !== 0 && error.requestId ? html` request <code>${error.requestId}</code>` : null}`;
 
-const detailText = (error) => JSON.stringify({ status: error.status, code: error.code, message: error.message, details: error.details, request_id: error.requestId }, null, 2);
+const detailText = (error) =>
+  JSON.stringify(
+    {
+      status: error.status,
+      code: error.code,
+      message: error.message,
+      details: error.details,
+      request_id: error.requestId,
+    },
+    null,
+    2,
+  );
 
 /** Render data of usePoll in its right state: <${Polled} poll=${p} empty=${…}>${(data) => html`…`}<//>. */
 export function Polled({ poll, loading, children }) {
-  if (poll.data !== null) return html`<${Stale} poll=${poll} /><div class=${poll.stale ? "stale" : ""}>${children(poll.data)}</div>`;
-  if (poll.error) return poll.error.status === 401 ? null : html`<${Failed} error=${poll.error} onRetry=${poll.refresh} />`;
+  if (poll.data !== null)
+    return html`<${Stale} poll=${poll} /><div class=${poll.stale ? "stale" : ""}>${children(poll.data)}</div>`;
+  if (poll.error)
+    return poll.error.status === 401 ? null : html`<${Failed} error=${poll.error} onRetry=${poll.refresh} />`;
   return loading ?? html`<${Loading} />`;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Short messages: shown for some seconds, and told politely to screen readers.
 import { html, signal } from "../lib/html.js";
 import { Mark } from "./marks.js";
@@ -25,7 +26,9 @@ const close = (id) => (messages.value = messages.value.filter((each) => each.id 
 /** The place of the messages; the shell has it once. */
 export function Toasts() {
   return html`<div class="vh" role="status" aria-live="polite">${told.value}</div>
-    <div class="toasts" role="status" aria-live="polite">${messages.value.map(({ id, text, tone }) => html`<div class="toast" key=${id}>
+    <div class="toasts" role="status" aria-live="polite">${messages.value.map(
+      ({ id, text, tone }) => html`<div class="toast" key=${id}>
       <${Mark} status=${tone === "fail" ? "failed" : "succeeded"} /><span><${Said} text=${text} /></span>
-      <button type="button" class="btn quiet small" onClick=${() => close(id)} aria-label="Close the message">×</button></div>`)}</div>`;
+      <button type="button" class="btn quiet small" onClick=${() => close(id)} aria-label="Close the message">×</button></div>`,
+    )}</div>`;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Calls to the API, relative to the page, so that they work under a stage path and under a domain of one's own.
 import { signOut, token } from "./session.js";
 
@@ -30,10 +31,22 @@ export function address(path, query = {}) {
 }
 
 /**
+ * @typedef {object} Options
+ * @property {object} [query]
+ * @property {unknown} [body] sent as JSON
+ * @property {Record<string, string>} [headers]
+ * @property {AbortSignal} [signal]
+ * @property {string | null} [etag] sent as If-None-Match
+ */
+
+/**
  * Send a request to `/v1/…`. Return {status, data, etag}; `status` may be 304, then `data` is null. Throw ApiError.
- * Options: query, body (sent as JSON), headers, signal, etag (sent as If-None-Match).
+ * @param {string} method
+ * @param {string} path
+ * @param {Options} [options]
  */
 export async function call(method, path, { query, body, headers = {}, signal, etag } = {}) {
+  /** @type {Record<string, string>} */
   const sent = { Accept: "application/json", ...headers };
   const used = token.value;
   if (used) sent.Authorization = `Bearer ${used}`;
@@ -43,12 +56,17 @@ export async function call(method, path, { query, body, headers = {}, signal, et
   let response;
   try {
     response = await fetch(url, {
-      method, headers: sent, signal, cache: "no-store", credentials: "omit", redirect: "error",
+      method,
+      headers: sent,
+      signal,
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, "no_answer", "The API does not answer.");
+    throw new ApiError(0, "no_answer", "The API is not responding.");
   }
   if (response.status === 304) return { status: 304, data: null, etag };
   const data = await response.json().catch(() => null);
@@ -69,8 +87,15 @@ function refused(response, data, used) {
 
 const dataOf = async (promise) => (await promise).data;
 
-export const get = (path, query, options = {}) => dataOf(call("GET", path, { ...options, query }));
+/** @type {(path: string, query?: object, options?: Options) => Promise<any>} */
+export const get = (path, query, options) => dataOf(call("GET", path, { ...options, query }));
+/** @typedef {(path: string, body?: unknown, options?: Options) => Promise<any>} Send */
+
+/** @type {Send} */
 export const post = (path, body = {}, options = {}) => dataOf(call("POST", path, { ...options, body }));
+/** @type {Send} */
 export const put = (path, body = {}, options = {}) => dataOf(call("PUT", path, { ...options, body }));
+/** @type {Send} */
 export const patch = (path, body = {}, options = {}) => dataOf(call("PATCH", path, { ...options, body }));
-export const del = (path, options = {}) => dataOf(call("DELETE", path, options));
+/** @type {(path: string, options?: Options) => Promise<any>} */
+export const del = (path, options) => dataOf(call("DELETE", path, options));

@@ -1,5 +1,24 @@
-// Each action as a command, as curl and as Python, so that what is done by hand once can be done by a program.
-import { baseUrl } from "./api.js";
+// @ts-check
+// Each action as a command, as curl and as Python, so that what is done by hand once can be done by a program. Names of
+// commands, options and methods come from the API's own description, which is read when the first of them is shown.
+import { address, baseUrl } from "./api.js";
+import { signal } from "./html.js";
+
+/** The OpenAPI document; undefined until it is read, null when it cannot be: then only curl is known. */
+export const description = signal(undefined);
+let reading = null;
+
+/** Read the description once. After a failure, the next call tries again. */
+export function describe() {
+  reading ??= fetch(`${baseUrl()}/openapi.json`, { credentials: "omit" })
+    .then((answer) => (answer.ok ? answer.json() : null))
+    .catch(() => null)
+    .then((found) => {
+      if (!found) reading = null;
+      return (description.value = found);
+    });
+  return reading;
+}
 
 /** Quote a text for a shell. */
 export const quoted = (text) => (/^[\w./:@%+=,-]+$/.test(text) ? text : `'${String(text).replaceAll("'", `'\\''`)}'`);
@@ -9,146 +28,237 @@ export function python(value) {
   if (value === null || value === undefined) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
   if (Array.isArray(value)) return `[${value.map(python).join(", ")}]`;
-  if (typeof value === "object") return `{${Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${python(each)}`).join(", ")}}`;
+  if (typeof value === "object")
+    return `{${Object.entries(value)
+      .map(([key, each]) => `${JSON.stringify(key)}: ${python(each)}`)
+      .join(", ")}}`;
   return JSON.stringify(value);
 }
 
-/** The curl form of any call. The token is read from the environment: it must not land in a shell's history. */
-export function curl(method, path, body, headers = {}) {
-  const url = `${baseUrl()}${path}`;
-  const lines = [`curl -sS ${method === "GET" ? "" : `-X ${method} `}${quoted(url)}`, `  -H "Authorization: Bearer $ONTHEDOT_TOKEN"`];
-  lines.push(...Object.entries(headers).map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)}`));
-  if (body !== undefined) lines.push(`  -H 'Content-Type: application/json'`, `  -d ${quoted(JSON.stringify(body))}`);
-  return lines.join(" \\\n");
-}
+/**
+ * A call of the API. `command` stands for one that sets only a part of what the call sets; `otherwise` is the option of
+ * a command that has no other; `each` is printed for each step of a method that yields them.
+ * @typedef {object} Call
+ * @property {string} method
+ * @property {string} path with places: `/v1/jobs/{id}`
+ * @property {Record<string, string>} [places]
+ * @property {Record<string, any>} [query]
+ * @property {Record<string, any>} [body]
+ * @property {Record<string, any>} [headers]
+ * @property {string} [command]
+ * @property {string} [otherwise]
+ * @property {string} [each]
+ */
 
-const IMPORT = "from onthedot import Client";
-
-/** The three forms of an action: {cli, curl, python}. */
-const forms = ({ cli, method, path, body, headers, python: code }) => ({ cli, curl: curl(method, path, body, headers), python: `${IMPORT}\n${code}` });
-
-/** The forms of several calls, one after the other. Python imports the client once. */
-export const inTurn = ([first, ...rest]) => ({
-  cli: [first, ...rest].map((each) => each.cli).join("\n"),
-  curl: [first, ...rest].map((each) => each.curl).join("\n"),
-  python: [first.python, ...rest.map((each) => each.python.slice(IMPORT.length + 1))].join("\n"),
+const job =
+  (method, verb = "") =>
+  /** @param {string} id @returns {Call} */ (id) => ({
+    method,
+    path: `/v1/jobs/{id}${verb}`,
+    places: { id },
+  });
+const run = job("POST", "/run");
+const change = job("PATCH");
+const gate = (method) => /** @param {string} name @returns {Call} */ (name) => ({
+  method,
+  path: "/v1/gates/{name}",
+  places: { name },
 });
-
-const job = (id) => `/v1/jobs/${encodeURIComponent(id)}`;
-const ofJob = (verb, method, path) => (id) => forms({ cli: `onthedot ${verb} ${id}`, method, path: path(id), python: `Client().${verb}(${JSON.stringify(id)})` });
-
-/** The actions that the console knows, by name. */
-export const COPY = {
-  get: ofJob("get", "GET", job),
-  explain: ofJob("explain", "GET", (id) => `${job(id)}/explain`),
-  pause: ofJob("pause", "POST", (id) => `${job(id)}/pause`),
-  resume: ofJob("resume", "POST", (id) => `${job(id)}/resume`),
-  cancel: ofJob("cancel", "PUT", (id) => `${job(id)}/cancel`),
-  delete: ofJob("delete", "DELETE", job),
-  run: (id, payload) => forms({
-    cli: `onthedot run ${id}${payload === undefined ? "" : ` --payload ${quoted(JSON.stringify(payload))}`}`,
-    method: "POST", path: `${job(id)}/run`, body: payload === undefined ? undefined : { payload },
-    python: `Client().run(${JSON.stringify(id)}${payload === undefined ? "" : `, payload=${python(payload)}`})`,
-  }),
-  change: (id, fields, version) => forms({ ...changeForms(id, fields, version), method: "PATCH", path: job(id), body: fields, headers: version === undefined ? {} : { "If-Match": version } }),
-  create: (fields) => forms({ ...createForms(fields), method: "POST", path: "/v1/jobs", body: fields }),
-  bulk: (body) => forms({ cli: bulkCommand(body), method: "POST", path: "/v1/jobs/bulk", body, python: `for step in Client().bulk(${JSON.stringify(body.action)}, ${body.ids ? `ids=${python(body.ids)}` : Object.entries(body.filter).map(([name, value]) => `${name}=${python(value)}`).join(", ")}):\n    print(step.done, step.failed)` }),
-  redrive: (body) => forms({
-    cli: `onthedot redrive ${body.ids ? body.ids.map(quoted).join(" ") : redriveOptions(body)}`,
-    method: "POST", path: "/v1/dead-letters/redrive", body,
-    python: `Client().redrive(${body.ids ? python(body.ids) : redriveArguments(body)})`,
-  }),
-  gate: (name, fields, only) => forms({ cli: gateCommand(name, fields, only), method: "PUT", path: gate(name), body: fields, python: `Client().set_gate(${[JSON.stringify(name), ...known(fields).map(([field, value]) => `${field}=${python(value)}`)].join(", ")})` }),
-  showGate: (name) => forms({ cli: `onthedot gates show ${quoted(name)}`, method: "GET", path: gate(name), python: `Client().gate(${JSON.stringify(name)})` }),
-  deleteGate: (name) => forms({ cli: `onthedot gates delete ${quoted(name)}`, method: "DELETE", path: gate(name), python: `Client().delete_gate(${JSON.stringify(name)})` }),
-  forecast: (minutes) => forms({ cli: `onthedot forecast --minutes ${minutes}`, method: "GET", path: `/v1/forecast?minutes=${minutes}`, python: `Client().forecast(${minutes})` }),
-  workflow: (id) => forms({ cli: `onthedot workflow show ${id}`, method: "GET", path: `/v1/workflows/${encodeURIComponent(id)}`, python: `Client().get_workflow(${JSON.stringify(id)})` }),
-  startWorkflow: () => forms({
-    cli: "onthedot workflow start @nightly.json", method: "POST", path: "/v1/workflows", body: { name: "nightly", jobs: FIRST_WORKFLOW },
-    python: `Client().workflow(${python(FIRST_WORKFLOW)}, name="nightly")`,
-  }),
-};
-
-function bulkCommand({ action, ids, filter }) {
-  if (ids) return `onthedot ${action} ${ids.join(" ")}`;
-  return `onthedot ${action} --all${Object.entries(filter).map(([name, value]) => ` --${name} ${quoted(["status", "priority"].includes(name) ? value.toLowerCase() : value)}`).join("")}`;
-}
-
-const gate = (name) => `/v1/gates/${encodeURIComponent(name)}`;
-const known = (fields) => Object.entries(fields).filter(([, value]) => value !== null && value !== undefined && value !== false);
 const FIRST_WORKFLOW = [
   { key: "load", callback_url: "https://example.com/load" },
   { key: "report", callback_url: "https://example.com/report", depends_on: ["load"] },
 ];
 
-/** The fields of a filter of dead letters, as the command line and the client name them. */
-const FILTERS = [["from", "since"], ["to", "until"], ["name", "name"], ["job_id", "job"], ["cause", "cause"]];
-const filtersOf = (body) => FILTERS.filter(([field]) => body[field] != null);
-const redriveOptions = (body) => filtersOf(body).map(([field, name]) => `--${name} ${quoted(body[field])}`).join(" ") || "--all";
-const redriveArguments = (body) => filtersOf(body).map(([field, name]) => `${name}=${python(body[field])}`).join(", ");
-
-/** The forms of several calls, one after the other. */
-export function joined(all) {
-  const one = (form) => [...new Set(all.flatMap((each) => each[form].split("\n")[0] === IMPORT ? each[form].split("\n") : [each[form]]))].join("\n");
-  return { cli: one("cli"), curl: one("curl"), python: one("python") };
-}
-
-/** The command that sets a gate, or that pauses or resumes it when only this changes. */
-function gateCommand(name, { in_flight: inFlight, per_second: perSecond, burst, paused } = {}, only = null) {
-  if (only) return `onthedot gates ${only} ${quoted(name)}`;
-  const options = [["--in-flight", inFlight], ["--per-second", perSecond], ["--burst", burst]].filter(([, value]) => value != null);
-  return `onthedot gates set ${quoted(name)}${options.map(([option, value]) => ` ${option} ${quoted(String(value))}`).join("")}${paused ? " --paused" : options.length ? "" : " --no-limits"}`;
-}
-
-const seconds = (value) => `${value}s`;
-const FLAGS = {
-  name: "--name", description: "--description", cron: "--cron", timezone: "--tz", at: "--at", start_at: "--start-at", end_at: "--end-at", max_runs: "--max-runs", overlap: "--overlap", priority: "--priority", callback_url: "--http",
-  on_parent_failure: "--on-parent-failure", idempotency_key: "--idempotency-key",
+/** The calls that the console shows, by name. */
+export const COPY = {
+  get: job("GET"),
+  explain: job("GET", "/explain"),
+  pause: job("POST", "/pause"),
+  resume: job("POST", "/resume"),
+  cancel: job("PUT", "/cancel"),
+  delete: job("DELETE"),
+  /** @type {(id: string, payload?: any) => Call} */
+  run: (id, payload) => ({ ...run(id), body: payload === undefined ? undefined : { payload } }),
+  /** @type {(id: string, body: object, version?: number) => Call} */
+  change: (id, body, version) => ({
+    ...change(id),
+    body,
+    headers: version === undefined ? {} : { "If-Match": version },
+  }),
+  /** @type {(body: object) => Call} */
+  create: (body) => ({ method: "POST", path: "/v1/jobs", body }),
+  /** @type {(body: object) => Call} */
+  bulk: (body) => ({ method: "POST", path: "/v1/jobs/bulk", body, each: "step.done, step.failed" }),
+  /** @type {(body: object) => Call} */
+  redrive: (body) => ({ method: "POST", path: "/v1/dead-letters/redrive", body }),
+  /** @type {(name: string, body: object, verb?: string) => Call} */
+  gate: (name, body, verb) => ({
+    ...gate("PUT")(name),
+    body,
+    command: verb && `gates ${verb} {name}`,
+    otherwise: "--no-limits",
+  }),
+  showGate: gate("GET"),
+  deleteGate: gate("DELETE"),
+  /** @type {(minutes: number) => Call} */
+  forecast: (minutes) => ({ method: "GET", path: "/v1/forecast", query: { minutes } }),
+  /** @type {(id: string) => Call} */
+  workflow: (id) => ({ method: "GET", path: "/v1/workflows/{id}", places: { id } }),
+  /** @type {() => Call} */
+  startWorkflow: () => ({ method: "POST", path: "/v1/workflows", body: { name: "nightly", jobs: FIRST_WORKFLOW } }),
 };
-/** The options of the parts of a field, in the order of its parts. */
-const parts = (options) => (value) => Object.entries(value).flatMap(([part, each]) => (Array.isArray(each) ? each.map((one) => [options[part], one]) : [[options[part], part.endsWith("_seconds") ? seconds(each) : typeof each === "boolean" ? (each ? "on" : "off") : each]]));
+
+/**
+ * The forms of one call, or of several, one after the other: {cli, curl, python}, or {curl} without a description.
+ * @param {Call | Call[]} calls
+ * @param {any} document
+ * @returns {{curl: string, cli?: string, python?: string}}
+ */
+export function formsOf(calls, document) {
+  const all = Array.isArray(calls) ? calls : [calls];
+  const shell = all.map(curl).join("\n");
+  if (!document) return { curl: shell };
+  const known = all.map((call) => writtenOf(call, document));
+  return {
+    cli: known.map((each) => each.cli).join("\n"),
+    curl: shell,
+    python: ["from onthedot import Client", ...known.map((each) => each.python)].join("\n"),
+  };
+}
+
+/** The curl form. The token is read from the environment: it must not land in a shell's history. */
+function curl({ method, path, places, query, body, headers = {} }) {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(places[name]));
+  const lines = [
+    `curl -sS ${method === "GET" ? "" : `-X ${method} `}${quoted(baseUrl() + address(filled, query))}`,
+    `  -H "Authorization: Bearer $ONTHEDOT_TOKEN"`,
+  ];
+  lines.push(...Object.entries(headers).map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)}`));
+  if (body !== undefined) lines.push(`  -H 'Content-Type: application/json'`, `  -d ${quoted(JSON.stringify(body))}`);
+  return lines.join(" \\\n");
+}
+
+const CLI = "x-onthedot-cli";
+
+/** The command and the Python of a call. */
+function writtenOf(call, document) {
+  const operation = document.paths[call.path][call.method.toLowerCase()];
+  const template = call.command ?? operation[CLI];
+  const given = { ...call.places, ...call.query, ...call.body, ...call.headers };
+  const named = [...operation[CLI].matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  const fields = fieldsOf(operation, document);
+  const rest = Object.entries(given)
+    .filter(([name]) => !named.includes(name))
+    .map(([name, value]) => fieldOf(name, value, TARGETS[name] ?? fields[name]))
+    .filter((field) => isGiven(field, call.method));
+  // A command that sets a part has it in its words, and one that reads a file has all of it there.
+  const isWhole = Boolean(call.command) || template.includes("@");
+  const options = isWhole ? [] : rest.flatMap((field) => optionsOf(field, call.method));
+  if (!isWhole && !options.length && call.otherwise) options.push([call.otherwise]);
+  const words = template.replace(/\{(\w+)\}/g, (_, name) => quoted(String(given[name])));
+  const code = called(operation["x-onthedot-client"], [
+    ...named.map((name) => python(given[name])),
+    ...rest.flatMap(argumentsOf),
+  ]);
+  return {
+    cli: command(words, options),
+    python: call.each ? `for step in ${code}:\n    print(${call.each})` : code,
+  };
+}
+
+/** How the fields of a call are written: its parameters, and the properties of its body. */
+const fieldsOf = ({ parameters, requestBody }, document) => ({
+  ...Object.fromEntries(parameters.map((each) => [each.name, each[CLI]])),
+  ...partsOf(requestBody?.content["application/json"].schema, document),
+});
+
+/** How the properties of an object are written, by name. */
+function partsOf(schema, document) {
+  const name = [schema, ...(schema?.anyOf ?? [])]
+    .find((each) => each?.$ref)
+    ?.$ref.split("/")
+    .at(-1);
+  const written = ([property, each]) => [
+    property,
+    each[CLI]?.form === "parts" ? { parts: partsOf(each, document), ...each[CLI] } : each[CLI],
+  ];
+  return Object.fromEntries(Object.entries(document.components.schemas[name]?.properties ?? {}).map(written));
+}
+
+/** A field with how it is written. A target that has a short way is written in this way. */
+function fieldOf(name, value, how = {}) {
+  if (name === "target" && value?.type === "python")
+    return { name, value: value.handler, option: "--python", form: "", argument: "handler" };
+  return { name, value, option: `--${name.replaceAll("_", "-")}`, form: "", argument: name, ...how };
+}
+
+/** Whether a field says something. In a change, null is said: the job loses the field. A payload may be null. */
+const isGiven = ({ form, value }, method) =>
+  value !== undefined && (form === "json" || method === "PATCH" || (value !== null && value !== false));
+
+/** Whether a change leaves the job without the field. */
+const isCleared = ({ form, value, whole }) =>
+  form !== "json" &&
+  (value === null ||
+    (typeof value === "object" &&
+      (whole
+        ? Object.values(value)
+            .flat()
+            .every((each) => each === 0)
+        : !Object.keys(value).length)));
+
+function optionsOf(field, method) {
+  if (method === "PATCH" && isCleared(field)) return [["--clear", field.name]];
+  return WRITERS[field.form](field.option, field.value, field);
+}
+
+/** How a value is written on the command line, by the form of its field: words, or an option with its value. */
 const WRITERS = {
-  every: (value) => [["--every", typeof value === "number" ? seconds(value) : value]], delay: (value) => [["--in", seconds(value)]], jitter_seconds: (value) => [["--jitter", seconds(value)]],
-  timeout_seconds: (value) => [["--timeout", seconds(value)]], start_within_seconds: (value) => [["--start-within", seconds(value)]],
-  on_event: (value) => [["--on-event", JSON.stringify(value)]], payload: (value) => [["--payload", JSON.stringify(value)]],
-  tags: (value) => Object.entries(value).map(([key, each]) => ["--tag", `${key}=${each}`]), gates: (value) => value.map((each) => ["--gate", each]), dependencies: (value) => value.map((each) => ["--depends-on", each]),
-  dst: parts({ gap: "--dst-gap", overlap: "--dst-overlap" }), misfire: parts({ policy: "--misfire", grace_seconds: "--misfire-grace" }),
-  retry: parts({ max_retries: "--max-retries", backoff_seconds: "--backoff", factor: "--backoff-factor", max_backoff_seconds: "--max-backoff", jitter: "--backoff-jitter" }),
-  // They replace those of the job, so what is 0 can be left out.
-  requirements: (value) => parts({ capabilities: "--capability", cpu: "--cpu", memory_mb: "--memory-mb", storage_mb: "--storage-mb" })(Object.fromEntries(Object.entries(value).filter(([, each]) => each !== 0))),
-  target: targetOptions,
+  "": (option, value) => [[option, value]],
+  json: (option, value) => [[option, JSON.stringify(value)]],
+  seconds: (option, value) => [[option, typeof value === "number" ? `${value}s` : value]],
+  switch: (option, value) => [[option, value ? "on" : "off"]],
+  flag: (option) => [[option]],
+  repeated: (option, values) => values.map((value) => [option, value]),
+  pairs: (option, values) => Object.entries(values).map(([key, value]) => [option, `${key}=${value}`]),
+  words: (_, values) => values.map((value) => [value]),
+  filters: (option, values) => [[option], ...Object.entries(values).map(([name, value]) => [`--${name}`, value])],
+  // The parts that are 0 are as if they were left out, where the value replaces the present one as a whole.
+  parts: (_, values, { parts, whole }) =>
+    Object.entries(values)
+      .filter(([, value]) => !whole || value !== 0)
+      .flatMap(([name, value]) => {
+        const { option, form } = fieldOf(name, value, parts[name]);
+        return WRITERS[form](option, value);
+      }),
+  target: (option, { type, ...rest }) =>
+    type === "http"
+      ? [
+          ["--http", rest.url],
+          ...(rest.method ? [["--method", rest.method]] : []),
+          ...Object.entries(rest.headers ?? {}).map(([name, value]) => ["--header", `${name}:${value}`]),
+        ]
+      : [[option, JSON.stringify({ type, ...rest })]],
 };
 
-function targetOptions({ type, ...rest }) {
-  if (type === "http") return [["--http", rest.url], ...(rest.method ? [["--method", rest.method]] : []), ...Object.entries(rest.headers ?? {}).map(([name, value]) => ["--header", `${name}:${value}`])];
-  if (type === "python") return [["--python", rest.handler]];
-  return [["--target", JSON.stringify({ type, ...rest })]];
+const argumentsOf = ({ form, argument, value }) =>
+  form === "filters"
+    ? Object.entries(value).map(([name, each]) => `${name}=${python(each)}`)
+    : [`${argument}=${python(value)}`];
+
+const MOST_IN_LINE = 2;
+
+/** A command with its options, each on a line when they are many. */
+function command(words, options) {
+  const [plain, named] = [options.filter((each) => !isOption(each)), options.filter(isOption)];
+  const first = ["onthedot", words, ...plain.flat().map(quoted)].join(" ");
+  const texts = named.map(([option, ...values]) => [option, ...values.map((value) => quoted(String(value)))].join(" "));
+  return [first, ...texts].join(texts.length > MOST_IN_LINE ? " \\\n  " : " ");
 }
+const isOption = ([first]) => String(first).startsWith("--");
 
-const optionsOf = (name, value) => (name in FLAGS ? [[FLAGS[name], value]] : WRITERS[name](value));
-/** A command with its options. */
-const command = (words, options) => [words, ...options.flat().map(([option, value]) => `${option} ${quoted(String(value))}`)].join(" \\\n  ");
-const called = (method, given) => `Client().${method}(${given.length > 2 ? `\n    ${given.join(",\n    ")},\n` : given.join(", ")})`;
-const named = (fields) => Object.entries(fields).map(([name, value]) => `${name}=${python(value)}`);
+const called = (method, given) =>
+  `Client().${method}(${given.length > 2 ? `\n    ${given.join(",\n    ")},\n` : given.join(", ")})`;
 
-/** The work of a job as Python names it, with the other fields: [work, rest]. */
-function workOf({ target, callback_url: url, ...rest }, handler) {
-  return [target?.type === "python" ? [`${handler}${JSON.stringify(target.handler)}`] : target ? [`target=${python(target)}`] : url ? [`url=${JSON.stringify(url)}`] : [], rest];
-}
-
-/** A new job as a command and as Python. */
-function createForms(fields) {
-  const [work, rest] = workOf(fields, "");
-  return { cli: command("onthedot schedule", Object.entries(fields).map(([name, value]) => optionsOf(name, value))), python: called("schedule", [...work, ...named(rest)]) };
-}
-
-/** Whether a change leaves the job without the field. A payload may be any JSON, and has an option for it. */
-const isCleared = (name, value) => name !== "payload" && (value === null || (["gates", "tags", "requirements"].includes(name) && Object.values(value).flat().every((each) => each === 0)));
-
-/** A change of a job as a command and as Python. */
-function changeForms(id, fields, version) {
-  const [work, rest] = workOf(fields, "handler=");
-  const options = Object.entries(fields).map(([name, value]) => (isCleared(name, value) ? [["--clear", name]] : optionsOf(name, value)));
-  const only = version === undefined ? {} : { if_version: version };
-  return { cli: command(`onthedot change ${id}`, [...options, Object.values(only).map((value) => ["--if-version", value])]), python: called("change", [JSON.stringify(id), ...work, ...named({ ...rest, ...only })]) };
-}
+/** Short ways to say a target. */
+const TARGETS = { callback_url: { option: "--http", argument: "url" }, target: { form: "target" } };

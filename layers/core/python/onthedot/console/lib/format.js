@@ -1,4 +1,18 @@
+// @ts-check
 // Figures and words.
+
+/** @type {[number, string][]} */
+const SIZES = [
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
+/** @type {[string, number][]} */
+const BYTES = [
+  ["GB", 2 ** 30],
+  ["MB", 2 ** 20],
+  ["KB", 2 ** 10],
+];
 const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
 /** 12322 → "12,322"; null → "–". */
@@ -7,7 +21,7 @@ export const count = (value) => (Number.isFinite(value) ? WHOLE.format(value) : 
 /** 3100 → "3.1k", 1200000 → "1.2M". */
 export function compact(value) {
   if (!Number.isFinite(value)) return "–";
-  for (const [size, name] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+  for (const [size, name] of SIZES) {
     if (value >= size) return `${trim((value / size).toFixed(value < 10 * size ? 1 : 0))}${name}`;
   }
   return WHOLE.format(value);
@@ -35,16 +49,13 @@ export const plural = (value, one, many = `${one}s`) => `${count(value)} ${value
 /** 1536 → "1.5 KB". */
 export function bytes(value) {
   if (!Number.isFinite(value)) return "–";
-  const steps = [["GB", 2 ** 30], ["MB", 2 ** 20], ["KB", 2 ** 10]];
-  const found = steps.find(([, size]) => value >= size);
+  const found = BYTES.find(([, size]) => value >= size);
   return found ? `${trim((value / found[1]).toFixed(1))} ${found[0]}` : `${value} B`;
 }
 
 /** "RUNNING" → "Running". The words of states are the API's. */
-export const word = (status) => (status ? status[0].toUpperCase() + status.slice(1).toLowerCase().replaceAll("_", " ") : "–");
-
-/** Pretty JSON of a value; a text stays as it is. */
-export const pretty = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "");
+export const word = (status) =>
+  status ? status[0].toUpperCase() + status.slice(1).toLowerCase().replaceAll("_", " ") : "–";
 
 /** The start of a long id: "job_c2dkw7…". */
-export const shortId = (id, length = 10) => (id && id.length > length + 1 ? `${id.slice(0, length)}…` : id ?? "");
+export const shortId = (id, length = 10) => (id && id.length > length + 1 ? `${id.slice(0, length)}…` : (id ?? ""));

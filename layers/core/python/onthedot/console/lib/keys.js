@@ -1,14 +1,63 @@
+// @ts-check
 // The keyboard. The layer on top gets a key first: a dialog covers the page under it.
 import { signal, useLayoutEffect, useRef } from "./html.js";
 
 const KEPT = "onthedot.keys";
 
-/** Every key, as the help shows it: [group, [[keys, what it does]]]. */
+/**
+ * Every key, as the help shows it: [group, [[keys, what it does]]].
+ * @type {[string, [string[], string][]][]}
+ */
 export const KEYS = [
-  ["Everywhere", [[["Ctrl", "K"], "search, go, act"], [["/"], "filter this list"], [["N"], "new job"], [["?"], "these keys"], [["Esc"], "back, close"], [["T"], "light or dark"], [["U"], "local time or UTC"]]],
-  ["Go to", [[["G", "O"], "overview"], [["G", "J"], "jobs"], [["G", "F"], "workflows"], [["G", "S"], "schedule"], [["G", "D"], "dead letters"], [["G", "W"], "workers"], [["G", "Q"], "queues"], [["G", "G"], "gates"]]],
-  ["In a list", [[["J", "K"], "down, up"], [["↵"], "open"], [["X"], "select"], [["Shift", "X"], "select a range"], [["A"], "all that match"], [["B"], "bulk actions"], [["[", "]"], "page back, next"]]],
-  ["On a job", [[["W"], "why"], [["R"], "run now"], [["P"], "pause or resume"], [["E"], "edit"], [["←", "→"], "run before, after"], [["C"], "copy as CLI"], [["Y"], "copy link"]]],
+  [
+    "Everywhere",
+    [
+      [["Ctrl", "K"], "search, go, act"],
+      [["/"], "filter this list"],
+      [["N"], "new job"],
+      [["?"], "these keys"],
+      [["Esc"], "back, close"],
+      [["T"], "light or dark"],
+      [["U"], "local time or UTC"],
+    ],
+  ],
+  [
+    "Go to",
+    [
+      [["G", "O"], "overview"],
+      [["G", "J"], "jobs"],
+      [["G", "F"], "workflows"],
+      [["G", "S"], "schedule"],
+      [["G", "D"], "dead letters"],
+      [["G", "W"], "workers"],
+      [["G", "Q"], "queues"],
+      [["G", "G"], "gates"],
+    ],
+  ],
+  [
+    "In a list",
+    [
+      [["J", "K"], "down, up"],
+      [["↵"], "open"],
+      [["X"], "select"],
+      [["Shift", "X"], "select a range"],
+      [["A"], "all that match"],
+      [["B"], "bulk actions"],
+      [["[", "]"], "page back, next"],
+    ],
+  ],
+  [
+    "On a job",
+    [
+      [["W"], "why"],
+      [["R"], "run now"],
+      [["P"], "pause or resume"],
+      [["E"], "edit"],
+      [["←", "→"], "run before, after"],
+      [["C"], "copy as CLI"],
+      [["Y"], "copy link"],
+    ],
+  ],
 ];
 
 /** Whether single keys act. Speech input and some hands need them off; the help has the switch. */
@@ -49,7 +98,11 @@ export function useKeys(bindings, { modal = false } = {}) {
   }, [modal]);
 }
 
-const isTyping = (target) => target instanceof HTMLElement && (target.isContentEditable || (target.matches("input, select, textarea") && !target.matches("input[type=checkbox], input[type=radio], input[type=range]")));
+const isTyping = (target) =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable ||
+    (target.matches("input, select, textarea") &&
+      !target.matches("input[type=checkbox], input[type=radio], input[type=range]")));
 
 function nameOf(event) {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;

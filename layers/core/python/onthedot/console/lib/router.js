@@ -1,3 +1,4 @@
+// @ts-check
 // Hash routes. Each filter is in the URL, so a link is a view.
 import { signal } from "./html.js";
 

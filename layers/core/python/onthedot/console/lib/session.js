@@ -1,3 +1,4 @@
+// @ts-check
 // The token of this tab, and what the API said about its owner.
 import { computed, signal } from "./html.js";
 
@@ -14,8 +15,6 @@ export const overview = signal(null);
 
 /** Whether the API has GET /v1/overview: null until it is known. */
 export const hasOverview = signal(null);
-
-export const tenant = computed(() => overview.value?.tenant ?? null);
 
 function read() {
   try {
@@ -37,7 +36,7 @@ export function signIn(text) {
   token.value = clean;
 }
 
-/** Forget the token. `why` is "" or "rejected". */
+/** Sign out. `why` is "" or "rejected". */
 export function signOut(why = "") {
   try {
     sessionStorage.removeItem(KEY);
@@ -49,3 +48,14 @@ export function signOut(why = "") {
   tokenState.value = why;
   token.value = "";
 }
+
+// What the role of the token may do. A viewer sees no actions.
+
+/** "admin", "operator", "viewer" …, or null while it is not known. */
+export const role = computed(() => overview.value?.role ?? null);
+
+/** Whether actions are shown. An API that does not tell the role refuses by itself what is not allowed. */
+export const mayAct = computed(() => ["operator", "admin"].includes(role.value) || hasOverview.value === false);
+
+/** Render the children for those who may act only: <${Acts}>…<//>. */
+export const Acts = ({ children }) => (mayAct.value ? children : null);

@@ -1,3 +1,4 @@
+// @ts-check
 // States of jobs and runs, and which acts the API accepts in them: what it refuses is not offered.
 const OVER = ["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED", "COMPLETED"];
 
@@ -10,3 +11,6 @@ export const canEdit = ({ status }) => status === "COMPLETED" || (!isOver(status
 export const canPause = ({ status }) => !isOver(status) && !["PAUSED", "RUNNING", "WAITING"].includes(status);
 
 export const canCancel = ({ status }) => !isOver(status);
+
+/** Whether an entry of a history is a range of skipped fire times. */
+export const isRange = (run) => run.count !== undefined;

@@ -1,3 +1,4 @@
+// @ts-check
 // Light, dark, or as the system says.
 import { computed, effect, signal } from "./html.js";
 
@@ -10,7 +11,9 @@ dark.addEventListener("change", () => (systemDark.value = dark.matches));
 export const theme = signal(read());
 
 /** "light" or "dark": what is seen. */
-export const shownTheme = computed(() => (theme.value === "auto" ? (systemDark.value ? "dark" : "light") : theme.value));
+export const shownTheme = computed(() =>
+  theme.value === "auto" ? (systemDark.value ? "dark" : "light") : theme.value,
+);
 
 function read() {
   try {

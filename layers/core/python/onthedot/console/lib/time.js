@@ -1,3 +1,4 @@
+// @ts-check
 // Times in the reader's zone, UTC on hover. The clock is the server's: a wrong clock of the reader moves nothing.
 import { computed, signal } from "./html.js";
 
@@ -52,10 +53,25 @@ export const ms = (time) => (typeof time === "number" ? time : Date.parse(time))
 const formats = new Map();
 function parts(time, zoneOf) {
   if (!formats.has(zoneOf)) {
-    const fields = { weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+    /** @type {Intl.DateTimeFormatOptions} */
+    const fields = {
+      weekday: "short",
+      day: "numeric",
+      month: "short",
+      year: "numeric",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+      hourCycle: "h23",
+    };
     formats.set(zoneOf, new Intl.DateTimeFormat("en-GB", { ...fields, timeZone: zoneOf }));
   }
-  return Object.fromEntries(formats.get(zoneOf).formatToParts(new Date(ms(time))).map(({ type, value }) => [type, value]));
+  return Object.fromEntries(
+    formats
+      .get(zoneOf)
+      .formatToParts(new Date(ms(time)))
+      .map(({ type, value }) => [type, value]),
+  );
 }
 
 const day = (p) => `${p.day} ${p.month} ${p.year}`;
@@ -76,7 +92,10 @@ export function moment(time, { seconds = true, zone: zoneOf = zone.value } = {})
 }
 
 /** "Sun 25 Oct 2026", a day in a zone. */
-export const dayOf = (time, zoneOf = zone.value) => { const p = parts(time, zoneOf); return `${p.weekday} ${day(p)}`; };
+export const dayOf = (time, zoneOf = zone.value) => {
+  const p = parts(time, zoneOf);
+  return `${p.weekday} ${day(p)}`;
+};
 
 /** "2026-10-25 00:30:00 UTC", for titles. */
 export function utcText(time) {
@@ -84,7 +103,13 @@ export function utcText(time) {
   return Number.isNaN(date.getTime()) ? "" : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-const UNITS = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000], ["s", 1000]];
+/** @type {[string, number][]} */
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1000],
+];
 
 /** "7 ms", "1.4 s", "2 min 18 s", "11 h 57 min", "1 d 17 h". `units`: most units, 2 unless told. */
 export function duration(span, { units = 2 } = {}) {
@@ -106,7 +131,8 @@ export function duration(span, { units = 2 } = {}) {
 }
 
 /** A span without parts of a second: "18 s". */
-export const wholeDuration = (span, options) => (Math.abs(span) < 1000 ? "0 s" : duration(Math.floor(Math.abs(span) / 1000) * 1000, options));
+export const wholeDuration = (span, options) =>
+  Math.abs(span) < 1000 ? "0 s" : duration(Math.floor(Math.abs(span) / 1000) * 1000, options);
 
 /** "in 11 h 57 min", "8 min ago", "now". Below an hour, the past needs one unit only. */
 export function relative(time, from = now.value) {
@@ -116,3 +142,7 @@ export function relative(time, from = now.value) {
   if (span > 0) return `in ${wholeDuration(span)}`;
   return `${wholeDuration(span, { units: span > -3_600_000 ? 1 : 2 })} ago`;
 }
+
+/** "Sat 24 Oct 02:30:00.009": a time with its milliseconds. */
+export const exact = (time) =>
+  time ? `${moment(time)}.${String(((ms(time) % 1000) + 1000) % 1000).padStart(3, "0")}` : "–";

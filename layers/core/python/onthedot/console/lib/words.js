@@ -1,11 +1,38 @@
+// @ts-check
 // A schedule in words. An expression that is not simple stays as it is: half a truth is worse than the expression.
 import { clock, duration, moment, nowMs, zone } from "./time.js";
 
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+const MONTHS = [
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
+];
 const ALIASES = {
-  "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+  "@hourly": "0 * * * *",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@weekly": "0 0 * * 0",
+  "@monthly": "0 0 1 * *",
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
 };
+/** @type {[string, number][]} */
+const LENGTHS = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+  ["second", 1],
+];
 const ORDINALS = ["", "first", "second", "third", "fourth", "fifth"];
 
 /** "At 02:30 every day", "Every 30 seconds", "Once, at 14:35", "On an event", or the expression itself. */
@@ -13,7 +40,8 @@ export function scheduleWords(job) {
   if (job.cron) return cronWords(job.cron);
   if (job.every) return everyWords(job.every);
   if (job.on_event || job.kind === "event") return "On an event";
-  if (job.dependencies?.length) return `After ${job.dependencies.length === 1 ? "one job" : `${job.dependencies.length} jobs`}`;
+  if (job.dependencies?.length)
+    return `After ${job.dependencies.length === 1 ? "one job" : `${job.dependencies.length} jobs`}`;
   const time = job.at ?? job.fire_time;
   return time ? `Once, at ${moment(time)}` : "Once";
 }
@@ -37,7 +65,7 @@ export function otherZoneOf(job) {
 export function everyWords(every) {
   const seconds = Number(every);
   if (!Number.isFinite(seconds)) return String(every);
-  for (const [name, size] of [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]]) {
+  for (const [name, size] of LENGTHS) {
     if (seconds % size === 0) return seconds === size ? `Every ${name}` : `Every ${seconds / size} ${name}s`;
   }
   return `Every ${duration(seconds * 1000)}`;
@@ -62,13 +90,15 @@ const two = (text) => String(Number(text)).padStart(2, "0");
 
 function timeWords(minute, hour) {
   if (isNumber(minute) && isNumber(hour)) return `At ${two(hour)}:${two(minute)}`;
-  if (isNumber(minute) && /^\d{1,2}(,\d{1,2})+$/.test(hour)) return `At ${listed(hour.split(",").map((each) => `${two(each)}:${two(minute)}`))}`;
+  if (isNumber(minute) && /^\d{1,2}(,\d{1,2})+$/.test(hour))
+    return `At ${listed(hour.split(",").map((each) => `${two(each)}:${two(minute)}`))}`;
   if (hour === "*" && minute === "*") return "Every minute";
   if (hour === "*" && isNumber(minute)) return Number(minute) ? `${Number(minute)} min past every hour` : "Every hour";
   const step = stepOf(minute, 60);
   if (step && hour === "*") return `Every ${step} minutes`;
   const hours = stepOf(hour, 24);
-  if (hours && isNumber(minute)) return Number(minute) ? `${Number(minute)} min past every ${hours} hours` : `Every ${hours} hours`;
+  if (hours && isNumber(minute))
+    return Number(minute) ? `${Number(minute)} min past every ${hours} hours` : `Every ${hours} hours`;
   const range = /^(\d{1,2})-(\d{1,2})$/.exec(hour);
   if (!range) return null;
   const within = `from ${two(range[1])}:${isNumber(minute) ? two(minute) : "00"} to ${two(range[2])}:${isNumber(minute) ? two(minute) : "59"}`;
@@ -95,7 +125,8 @@ function dayWords(day, weekday) {
   return day === "*" ? weekdayWords(weekday) : null;
 }
 
-const dayNumber = (text) => (isNumber(text) ? Number(text) % 7 : DAYS.findIndex((name) => name.slice(0, 3).toLowerCase() === text));
+const dayNumber = (text) =>
+  isNumber(text) ? Number(text) % 7 : DAYS.findIndex((name) => name.slice(0, 3).toLowerCase() === text);
 
 function weekdayWords(text) {
   const nth = /^(\w+)#(\d)$/.exec(text);
@@ -113,21 +144,38 @@ function weekdayWords(text) {
 
 function monthWords(text) {
   if (text === "*") return "";
-  const names = text.split(",").map((each) => (isNumber(each) ? MONTHS[Number(each) - 1] : MONTHS.find((name) => name.slice(0, 3).toLowerCase() === each)));
+  const names = text
+    .split(",")
+    .map((each) =>
+      isNumber(each) ? MONTHS[Number(each) - 1] : MONTHS.find((name) => name.slice(0, 3).toLowerCase() === each),
+    );
   return names.every(Boolean) ? `, in ${listed(names)}` : null;
 }
 
 /** ["a", "b", "c"] → "a, b and c". */
-export const listed = (names) => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
+export const listed = (names) =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 /** One line for a target: "POST HOST/PATH", "python send-email". Listed runs have it as text already. */
 export function targetWords(target) {
   if (!target || typeof target === "string") return target ?? "–";
   const by = {
-    http: () => `${target.method ?? "POST"} ${target.url}`, lambda: () => `lambda ${target.function}`,
-    aws: () => `aws ${target.service}.${target.action}`, shell: () => `shell ${(target.argv ?? []).join(" ")}`,
+    http: () => `${target.method ?? "POST"} ${target.url}`,
+    lambda: () => `lambda ${target.function}`,
+    aws: () => `aws ${target.service}.${target.action}`,
+    shell: () => `shell ${(target.argv ?? []).join(" ")}`,
     grpc: () => `grpc ${target.address}${target.method?.startsWith("/") ? "" : "/"}${target.method}`,
-    python: () => `python ${target.handler}`, workflow: () => `workflow ${target.name}`,
+    python: () => `python ${target.handler}`,
+    workflow: () => `workflow ${target.name}`,
   };
   return by[target.type]?.() ?? String(target.type);
 }
+
+/** The first letter large. */
+export const opened = (text) => (text ? text[0].toUpperCase() + text.slice(1) : "");
+
+/** The first letter large, a full stop at the end. */
+export const sentence = (text) => {
+  const whole = opened(text);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
+};

@@ -1,34 +1,41 @@
+// @ts-check
 // The view *One job*: why first, then runs, attempts, history; next fires, run now and definition beside them.
 import { cls, html, useEffect, useMemo, useRef, useState } from "../lib/html.js";
 import { COPY } from "../lib/copy_as.js";
 import { useKeys } from "../lib/keys.js";
 import { usePoll } from "../lib/poll.js";
-import { Acts, mayAct, role } from "../lib/roles.js";
 import { href, setQuery, workflowHref } from "../lib/router.js";
-import { canCancel, canEdit, canPause } from "../lib/states.js";
+import { Acts, mayAct, role } from "../lib/session.js";
+import { canCancel, canEdit, canPause, isRange } from "../lib/states.js";
 import { ms, now } from "../lib/time.js";
 import { Dot } from "../charts/dots.js";
-import { Button, Card, copyText } from "../components/bits.js";
+import { Button, Card, copyCommand, copyText } from "../components/bits.js";
 import { Pill } from "../components/marks.js";
 import { Said } from "../components/said.js";
 import { Failed, Loading, Stale } from "../components/states.js";
 import { cancel, pause, pauseOrResume, redrive, remove, resume, runNow } from "./job/actions.js";
 import { Edit } from "./job/edit.js";
-import { useHerd } from "./job/herd.js";
 import { History, PAGE } from "./job/history.js";
-import { comesAfter, overdueOf } from "./job/overdue.js";
-import { Changes, Definition, Fires, RunNow } from "./job/rail.js";
+import { Changes, Definition, Fires, RunNow, comesAfter, overdueOf, useHerd } from "./job/rail.js";
 import { Run } from "./job/run.js";
-import { isRange } from "./job/said.js";
 import { Timeline } from "./job/timeline.js";
 import { Why } from "./job/why.js";
 import { scheduleOf, usePreview } from "./new/fires.js";
 
 export const title = () => "Job";
 
-const LEGEND = [["SUCCEEDED", "succeeded"], ["SUCCEEDED", "after a retry", true], ["FAILED", "failed"], ["SKIPPED", "skipped"], ["COMING", "coming"]];
+const LEGEND = [
+  ["SUCCEEDED", "succeeded"],
+  ["SUCCEEDED", "after a retry", true],
+  ["FAILED", "failed"],
+  ["SKIPPED", "skipped"],
+  ["COMING", "coming"],
+];
 /** What is rare is in the legend when it is drawn. */
-const RARE = [["RETRYING", "waits for a retry"], ["OVERDUE", "overdue"]];
+const RARE = [
+  ["RETRYING", "waiting to retry"],
+  ["OVERDUE", "overdue"],
+];
 
 /** Whether the key P has something to do: pause, or resume. */
 const stops = (job) => job.status === "PAUSED" || canPause(job);
@@ -37,13 +44,22 @@ const stops = (job) => job.status === "PAUSED" || canPause(job);
 function useComing(job) {
   const cron = job?.cron && (job.next_fire_time || job.status === "PAUSED") ? scheduleOf(job) : null;
   const preview = usePreview(cron, { at: job?.next_fire_time ?? "", wait: 0 });
-  const passed = job?.every && job.next_fire_time ? Math.max(0, Math.ceil((comesAfter(job) - ms(job.next_fire_time)) / (job.every * 1000))) : 0;
+  const passed =
+    job?.every && job.next_fire_time
+      ? Math.max(0, Math.ceil((comesAfter(job) - ms(job.next_fire_time)) / (job.every * 1000)))
+      : 0;
   const counted = useMemo(() => {
     if (!job?.every || !job.next_fire_time) return null;
     const most = Math.min(30, job.max_runs ? Math.max(1, job.max_runs - (job.runs ?? 0)) : 30);
     const first = ms(job.next_fire_time) + passed * job.every * 1000;
-    const times = Array.from({ length: most }, (_, place) => first + place * job.every * 1000).filter((time) => !job.end_at || time <= ms(job.end_at));
-    return { fires: times.map((time) => ({ time: new Date(time).toISOString(), note: null })), error: null, loading: false };
+    const times = Array.from({ length: most }, (_, place) => first + place * job.every * 1000).filter(
+      (time) => !job.end_at || time <= ms(job.end_at),
+    );
+    return {
+      fires: times.map((time) => ({ time: new Date(time).toISOString(), note: null })),
+      error: null,
+      loading: false,
+    };
   }, [job?.every, job?.next_fire_time, job?.end_at, passed]);
   return counted ?? { ...preview, fires: preview.fires.filter((fire) => ms(fire.time) > comesAfter(job)) };
 }
@@ -57,14 +73,24 @@ export default function View({ route: { params, query } }) {
   const list = runs.data?.executions ?? [];
   const listed = list.find((run) => run.execution_id === query.run);
   const single = usePoll(query.run && runs.data && !listed ? `executions/${encodeURIComponent(query.run)}` : null, {});
-  const chosen = listed ?? single.data ?? (query.run ? null : list.find((run) => run.attempts?.length) ?? list.find((run) => !isRange(run)));
+  const chosen =
+    listed ??
+    single.data ??
+    (query.run ? null : (list.find((run) => run.attempts?.length) ?? list.find((run) => !isRange(run))));
   const coming = useComing(job);
   const herd = useHerd(job);
   const [editing, setEditing] = useState(false);
   const refresh = () => [poll, why, runs, single].forEach((each) => each.refresh());
-  useEffect(() => { if (job) document.title = `${job.name ?? job.job_id} · onthedot`; }, [job?.name]);
+  useEffect(() => {
+    if (job) document.title = `${job.name ?? job.job_id} · onthedot`;
+  }, [job?.name]);
   const said = (action) => why.data?.what_if.find((each) => each.action === action)?.message;
-  useDo(job, query.do, { run: () => runNow(job, refresh, undefined, said("run_now")), pause: () => stops(job) && pauseOrResume(job, refresh, { asks: true }), edit: () => canEdit(job) && setEditing(true), why: () => document.getElementById("why-h")?.focus() });
+  useDo(job, query.do, {
+    run: () => runNow(job, refresh, undefined, said("run_now")),
+    pause: () => stops(job) && pauseOrResume(job, refresh, { asks: true }),
+    edit: () => canEdit(job) && setEditing(true),
+    why: () => document.getElementById("why-h")?.focus(),
+  });
   useShown(chosen?.execution_id, query.run);
   const move = (step) => () => {
     const at = list.findIndex((run) => run.execution_id === chosen?.execution_id);
@@ -74,11 +100,21 @@ export default function View({ route: { params, query } }) {
     return true;
   };
   const acts = (act) => () => (job && mayAct.value ? (act(), true) : false);
-  useKeys({ w: () => document.getElementById("why-h")?.focus(), r: acts(() => runNow(job, refresh, undefined, said("run_now"))), p: acts(() => stops(job) && pauseOrResume(job, refresh)), e: acts(() => canEdit(job) && setEditing(true)), ArrowLeft: move(1), ArrowRight: move(-1), c: () => copyText(COPY.get(params.id).cli, "Copied as CLI"), y: () => copyText(location.href, "Link copied") });
-  if (!job) return html`<h1 class="vh">Job</h1>${poll.error ? html`<${Failed} error=${poll.error} onRetry=${poll.refresh} />` : html`<${Loading} rows=${8} label="Loading the job" />`}`;
+  useKeys({
+    w: () => document.getElementById("why-h")?.focus(),
+    r: acts(() => runNow(job, refresh, undefined, said("run_now"))),
+    p: acts(() => stops(job) && pauseOrResume(job, refresh)),
+    e: acts(() => canEdit(job) && setEditing(true)),
+    ArrowLeft: move(1),
+    ArrowRight: move(-1),
+    c: () => void copyCommand(COPY.get(params.id)),
+    y: () => copyText(location.href, "Link copied"),
+  });
+  if (!job)
+    return html`<h1 class="vh">Job</h1>${poll.error ? html`<${Failed} error=${poll.error} onRetry=${poll.refresh} />` : html`<${Loading} rows=${8} label="Loading the job" />`}`;
   return html`<${Stale} poll=${poll} /><div class=${cls("job-page", poll.stale && "stale")}><${Heading} job=${job} refresh=${refresh} said=${said} onEdit=${() => setEditing(true)} /><${Why} job=${job} poll=${why} />
     <div class="grid cols-rail job-grid"><div class="stack"><${Runs} job=${job} runs=${runs} coming=${coming.fires} chosen=${chosen?.execution_id} />
-        ${single.error && html`<${Failed} error=${single.error} onRetry=${single.refresh} />`}<${Run} run=${chosen} onRedrive=${(run) => redrive(job, run, refresh, said("redrive"))} /><${History} job=${job} latest=${runs} chosen=${chosen?.execution_id} /></div>
+        ${single.error && html`<${Failed} error=${single.error} onRetry=${single.refresh} />`}<${Run} run=${chosen} onRedrive=${(run) => redrive(run, refresh, said("redrive"))} /><${History} job=${job} latest=${runs} chosen=${chosen?.execution_id} /></div>
       <div class="stack rail"><${Fires} job=${job} preview=${coming} herd=${herd} /><${RunNow} job=${job} onRun=${(payload) => runNow(job, refresh, payload)} /><${Definition} job=${job} onEdit=${canEdit(job) ? () => setEditing(true) : null} /><${Changes} job=${job} /></div></div></div>
     ${editing && html`<${Edit} job=${job} onClose=${() => setEditing(false)} onSaved=${refresh} />`}`;
 }
@@ -115,13 +151,19 @@ function Heading({ job, refresh, said, onEdit }) {
       <${Button} kind="primary" icon="play" hotkey="R" onClick=${() => runNow(job, refresh, undefined, said("run_now"))}>Run now<//></div><//></div>`;
 }
 
-const Legend = ({ drawn }) => html`<span class="legend">${[...LEGEND, ...RARE.filter(([status]) => drawn.includes(status))].map(([status, text, retried]) => html`<span><svg viewBox="0 0 12 12" aria-hidden="true"><${Dot} status=${status} retried=${retried} x=${6} y=${6} /></svg>${text}</span>`)}</span>`;
+const Legend = ({ drawn }) =>
+  html`<span class="legend">${[...LEGEND, ...RARE.filter(([status]) => drawn.includes(status))].map(([status, text, retried]) => html`<span><svg viewBox="0 0 12 12" aria-hidden="true"><${Dot} status=${status} retried=${retried} x=${6} y=${6} /></svg>${text}</span>`)}</span>`;
 
 function Runs({ job, runs, coming, chosen }) {
   const overdue = overdueOf(job);
   const drawn = [...(runs.data?.executions ?? []).map((run) => run.status), ...(overdue ? ["OVERDUE"] : [])];
   return html`<${Card} title="Runs" hint="height is lateness, log scale" right=${html`<${Legend} drawn=${drawn} />`} className="o-runs">
-    ${runs.error && !runs.data ? html`<${Failed} error=${runs.error} onRetry=${runs.refresh} />` : !runs.data ? html`<${Loading} rows=${3} label="Loading runs" />`
-      : html`<${Timeline} runs=${runs.data.executions.filter((run) => isRange(run) || ms(run.fire_time) <= now.value)} overdue=${overdue} coming=${job.status === "PAUSED" ? [] : coming.filter((fire) => ms(fire.time) > now.value)} chosen=${chosen} onChoose=${(id) => setQuery({ run: id })} />`}
+    ${
+      runs.error && !runs.data
+        ? html`<${Failed} error=${runs.error} onRetry=${runs.refresh} />`
+        : !runs.data
+          ? html`<${Loading} rows=${3} label="Loading runs" />`
+          : html`<${Timeline} runs=${runs.data.executions.filter((run) => isRange(run) || ms(run.fire_time) <= now.value)} overdue=${overdue} coming=${job.status === "PAUSED" ? [] : coming.filter((fire) => ms(fire.time) > now.value)} chosen=${chosen} onChoose=${(id) => setQuery({ run: id })} />`
+    }
     ${runs.data?.unreadable?.length ? html`<p class="t-fail">${runs.data.unreadable.length} runs cannot be read: <${Said} text=${runs.data.unreadable[0].reason} /></p>` : null}<//>`;
 }

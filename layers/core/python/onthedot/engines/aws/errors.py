@@ -10,7 +10,7 @@ from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from onthedot.domain.errors import Unavailable, Unreachable
+from onthedot.core.errors import Unavailable, Unreachable
 
 TRANSIENT: Final = frozenset(
     {

@@ -5,11 +5,12 @@ from typing import Any, Final, Protocol
 
 from botocore.exceptions import ClientError
 
-from onthedot.domain import compact_json
-from onthedot.domain.reports.lifecycle_events import SOURCE, LifecycleEvent
+from onthedot.core import json_text
+from onthedot.core.ports import Clock, Deadline, Undecided
 from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
 from onthedot.engines.aws.leftovers import retry_leftovers
-from onthedot.ports import Clock, Deadline, Undecided, Unpublishable
+from onthedot.events.lifecycle import SOURCE, LifecycleEvent
+from onthedot.events.ports import Unpublishable
 
 ENTRIES_PER_CALL: Final = 10
 BYTES_PER_CALL: Final = 256 * 1024
@@ -85,7 +86,7 @@ class EventBridgeBus:
             "EventBusName": self._bus,
             "Source": SOURCE,
             "DetailType": event.detail_type,
-            "Detail": compact_json.to_text(event.detail),
+            "Detail": json_text.to_text(event.detail),
         }
 
 

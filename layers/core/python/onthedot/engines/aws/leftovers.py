@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
-from onthedot.domain.backoff import Backoff
-from onthedot.domain.errors import Unavailable, Unreachable
-from onthedot.ports import Clock, Deadline
+from onthedot.core.errors import Unavailable, Unreachable
+from onthedot.core.ports import Clock, Deadline
+from onthedot.core.retry import Backoff
 
 _LOG: Final = logging.getLogger(__name__)
 Item = TypeVar("Item")

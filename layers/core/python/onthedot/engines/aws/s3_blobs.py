@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from onthedot.domain.errors import Unavailable
+from onthedot.core.errors import Unavailable
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import batches
 

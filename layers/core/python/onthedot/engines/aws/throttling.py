@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from onthedot.ports.metrics import Observer
+from onthedot.core.ports import Observer
 
 THROTTLED: Final = "throttled"
 _PARTS: Final = ("Throttl", "ThroughputExceeded", "RequestLimitExceeded", "SlowDown", "TooManyRequests")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from onthedot.domain.errors import OnthedotError
+from onthedot.core.errors import OnthedotError
 from onthedot.engines.sqlite.database import FORMAT
 
 _BUSY_SECONDS: Final = 30.0

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
 
-from onthedot.domain.errors import FileFailing, Unavailable
+from onthedot.core.errors import FileFailing, Unavailable
 from onthedot.engines.sqlite.readers import Readers
 from onthedot.engines.sqlite.tables import FORMAT, NewerFile, prepare
 

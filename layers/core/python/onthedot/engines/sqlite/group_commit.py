@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from onthedot.domain.errors import Unavailable
+from onthedot.core.errors import Unavailable
 from onthedot.engines.sqlite.database import Database
 
 _LOG: Final = logging.getLogger(__name__)

@@ -4,10 +4,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Received
+from onthedot.core.stopping import Stop
 from onthedot.engines.sqlite.live_queues import LiveQueues
-from onthedot.ports import Received
-from onthedot.stopping import Stop
 
 
 class _Wait:

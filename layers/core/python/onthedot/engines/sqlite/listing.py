@@ -4,9 +4,10 @@ import json
 import sqlite3
 from typing import Final
 
-from onthedot.domain.runs.listing import JobFacts, makes_graph
-from onthedot.domain.runs.records import Kind, Priority
-from onthedot.ports import ListEntry
+from onthedot.core.choices import Priority
+from onthedot.core.ports import ListEntry
+from onthedot.core.records import Kind
+from onthedot.jobs.listing import JobFacts, makes_graph
 
 _LATEST: Final = 2**63 - 1
 _QUERY: Final = (

@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.pools import MOST_RECEIVES, PoolKind
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Clock, Deadline, QueueCounts, Received, RunMessage
+from onthedot.core.schema import PRIORITIES
+from onthedot.core.slots import queue_key
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.messages import MAX_HIDE_SECONDS
-from onthedot.ports import Clock, Deadline, QueueCounts, Received, RunMessage
-from onthedot.schema import PRIORITIES
+from onthedot.workers.pools import MOST_RECEIVES, PoolKind
 
 MAX_MESSAGES: Final = 10
 LONGEST_PAUSE_MS: Final = 30_000

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from onthedot.core.ports import Clock, QueueCounts
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Clock, QueueCounts
 
 MAX_HIDE_SECONDS: Final = 12 * 3600
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from onthedot.domain.runs.slots import SlotKind, slot_bucket, slot_name
+from onthedot.core.slots import SlotKind, slot_bucket, slot_name
 from onthedot.engines.sqlite.database import Database
 
 NEVER: Final = 2**62
@@ -14,11 +14,11 @@ _AFTER: Final = "$"
 _FIRST: Final = (
     "SELECT (SELECT min(slot) FROM runs WHERE slot >= ?1 AND slot < ?2),"
     " (SELECT min(slot) FROM runs WHERE slot >= ?3 AND slot < ?4),"
-    " (SELECT min(slot) FROM gate_states WHERE slot >= ?3 AND slot < ?4)"
+    " (SELECT min(slot) FROM items WHERE slot >= ?3 AND slot < ?4)"
 )
 _UNTIL: Final = (
     "SELECT slot FROM runs WHERE slot >= ?1 AND slot <= ?2 UNION"
-    " SELECT slot FROM gate_states WHERE slot >= ?1 AND slot <= ?2 ORDER BY slot"
+    " SELECT slot FROM items WHERE slot >= ?1 AND slot <= ?2 ORDER BY slot"
 )
 _UNENDED: Final = (
     "SELECT min(fire_at) FROM runs WHERE status = 'RUNNING' OR (status IN ('PENDING', 'DISPATCHED')"

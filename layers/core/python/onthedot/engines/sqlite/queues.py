@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.pools import MOST_RECEIVES, PoolKind
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Clock, Deadline, QueueCounts, Received, RunMessage, Tick
+from onthedot.core.slots import queue_key
 from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.messages import Delivery, Letter, MessageTable
-from onthedot.ports import Clock, Deadline, QueueCounts, Received, RunMessage, Tick
+from onthedot.workers.pools import MOST_RECEIVES, PoolKind
 
 _LOG: Final = logging.getLogger(__name__)
 MAX_DELAY_SECONDS: Final = 900

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from onthedot.codec import Scalar, Stored, decode, decoder_of, encode, encode_field, unreadable
-from onthedot.domain.errors import UnreadableRecord
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import FIELDS, SETS, Kind, Record, record_with
+from onthedot.core.codec import Scalar, Stored, decode, decoder_of, encode, encode_field, unreadable
+from onthedot.core.errors import UnreadableRecord
+from onthedot.core.moves import Move
+from onthedot.core.ports import SlotEntry
+from onthedot.core.records import FIELDS, SETS, Kind, Record, record_with
 from onthedot.engines.entries import gate_entry, slot_entry
-from onthedot.ports import SlotEntry
 
 COLUMNS: Final = ", ".join(f'"{name}"' for name in FIELDS)
 _ENTRY_FIELDS: Final = (

@@ -5,25 +5,28 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from onthedot.domain.errors import UnreadableRecord
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.runs.dead_letters import ALWAYS, Window, dead_letter_partitions
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import SlotKind, aside_slot, slot_shard
-from onthedot.domain.statistics.ends import ENDED
+from onthedot.core.errors import UnreadableRecord
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.keys import GATE_PREFIX
+from onthedot.core.moves import Move
+from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry
+from onthedot.core.records import Record
+from onthedot.core.slots import SlotKind, aside_slot, slot_shard
 from onthedot.engines.entries import read_each
 from onthedot.engines.sqlite import statistics
 from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.engines.sqlite.listing import listed_jobs
 from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, entry_of, insert_of, record_of, update_of
-from onthedot.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry
+from onthedot.jobs.failed import ALWAYS, Window, dead_letter_partitions
+from onthedot.statistics.counters import ENDED
 
 PURGED_AT_ONCE: Final = 100
 PURGE_MS: Final = 50
 """Expired records are deleted at most once in this time, so that a burst of jobs does not look for them each time."""
 _ID_BATCH: Final = 500
-_END_OF_TIME: Final = 2**63 - 1
+_GATE: Final = f"substr(partition, {len(GATE_PREFIX) + 1})"
+"""The text of a gate. Only its items have a slot."""
 
 _SELECT: Final = f"SELECT {COLUMNS} FROM runs"  # noqa: S608 - field names only
 _ENTRIES: Final = f"SELECT {ENTRY_COLUMNS} FROM runs"  # noqa: S608 - field names only
@@ -36,15 +39,15 @@ class SqliteRunStore:
         self._database = database
         self._clock = clock
         self._page_size = page_size
+        self._items = SqliteItems(database, clock)
         self._purge_at = 0
 
     def create(self, run: Record) -> Record | None:
         with self._database.transaction() as connection:
             if (now := self._clock.now()) >= self._purge_at:
                 _purge_expired(connection, now)
-                statistics.purge_statistics(connection, now)
                 self._purge_at = now + PURGE_MS
-            outcome = _insert(connection, run, now)
+            outcome = self._insert(connection, run, now)
         if isinstance(outcome, Moved):
             return None
         if outcome.unreadable is not None:
@@ -54,7 +57,7 @@ class SqliteRunStore:
     def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
         now = self._clock.now()
         with self._database.transaction() as connection:
-            return [_insert(connection, record, now) for record in records]
+            return [self._insert(connection, record, now) for record in records]
 
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None, *, until: int | None = None) -> Page[Record]:
         query = f"{_SELECT} WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
@@ -114,17 +117,29 @@ class SqliteRunStore:
         size = min(limit or self._page_size, self._page_size)
         runs = f"{_ENTRIES} WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
         gates = (
-            "SELECT gate AS run_id, slot, fire_at, 'gate' AS kind FROM gate_states"
-            " WHERE slot = ? AND (fire_at, gate) > (?, ?) ORDER BY fire_at, gate LIMIT ?"
+            f"SELECT {_GATE} AS run_id, slot, fire_at, 'gate' AS kind FROM items"  # noqa: S608 - no values
+            " WHERE slot = ? AND (fire_at, partition) > (?, ?) ORDER BY fire_at, partition LIMIT ?"
         )
+        fire_at, last = _position(cursor)
         # One row more than the page shows whether there is another page.
-        bounds = (slot, *_position(cursor), size + 1)
+        size_and_one = size + 1
         with self._database.reading() as connection:
-            rows = [*connection.execute(runs, bounds), *connection.execute(gates, bounds)]
+            rows = connection.execute(runs, (slot, fire_at, last, size_and_one)).fetchall()
+            rows += connection.execute(gates, (slot, fire_at, GATE_PREFIX + last, size_and_one)).fetchall()
         rows.sort(key=lambda row: (row["fire_at"], row["run_id"]))
         page = rows[:size]
         entries, faulty = read_each(page, entry_of)
         return Page(entries, _cursor(page[-1]) if len(rows) > len(page) else None, faulty)
+
+    def slots(self, cursor: str | None = None) -> Page[str]:
+        query = (
+            f"SELECT id, slot FROM (SELECT run_id AS id, slot FROM runs UNION ALL SELECT {_GATE}, slot FROM items)"  # noqa: S608
+            " WHERE slot IS NOT NULL AND id > ? ORDER BY id LIMIT ?"
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(query, (cursor or "", self._page_size + 1)).fetchall()
+        page = rows[: self._page_size]
+        return Page([row["slot"] for row in page], page[-1]["id"] if len(rows) > len(page) else None)
 
     def watched(self, after: tuple[str, str] = ("", "")) -> Page[SlotEntry]:
         """Return a page of the runs in all watch slots, by slot. `after` has slot and id of the last one before."""
@@ -160,6 +175,12 @@ class SqliteRunStore:
         with self._database.reading() as connection:
             return listed_jobs(connection, partition, limit, after)
 
+    def _insert(self, connection: sqlite3.Connection, run: Record, now: int) -> Moved | Refused:
+        if connection.execute(*insert_of(run)).rowcount:
+            statistics.count_new(self._items, run, now)
+            return Moved(run)
+        return _refused(connection, run.run_id)
+
     def _apply(self, connection: sqlite3.Connection, move: Move) -> Moved | Refused:
         sets = _changed_sets(connection, move) if move.adds or move.removes else None
         before = statistics.before(connection, move)
@@ -168,7 +189,7 @@ class SqliteRunStore:
             return _refused(connection, move.run_id)
         run = record_of(row)
         if before is not None:
-            statistics.count_moved(connection, before, run, self._clock.now())
+            statistics.count_moved(self._items, before, run, self._clock.now())
         return Moved(run)
 
     def _apply_quietly(self, connection: sqlite3.Connection, move: Move) -> bool:
@@ -182,15 +203,8 @@ class SqliteRunStore:
         row = connection.execute(*update_of(move)).fetchone()
         if row is not None and before is not None:
             with suppress(UnreadableRecord):
-                statistics.count_moved(connection, before, record_of(row), self._clock.now())
+                statistics.count_moved(self._items, before, record_of(row), self._clock.now())
         return row is not None
-
-
-def _insert(connection: sqlite3.Connection, run: Record, now: int) -> Moved | Refused:
-    if connection.execute(*insert_of(run)).rowcount:
-        statistics.count_new(connection, run, now)
-        return Moved(run)
-    return _refused(connection, run.run_id)
 
 
 def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:

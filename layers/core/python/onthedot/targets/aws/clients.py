@@ -1,13 +1,25 @@
-"""Clients of AWS services for users' calls. They do not retry, and wait only a little longer than the call may take."""
+"""Clients of AWS services for users' calls, and the role that signs them.
+
+The clients do not retry, and wait only a little longer than the call may take.
+"""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+import boto3
+from botocore import xform_name
+from botocore.config import Config
+from botocore.credentials import CredentialProvider, CredentialResolver, DeferredRefreshableCredentials
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+from botocore.session import Session
+from botocore.validate import validate_parameters
 
-from onthedot.domain.errors import OnthedotError
+from onthedot import __version__
+from onthedot.core.errors import OnthedotError
 
 _MOST_CLIENTS: Final = 16
 _CONNECT_SECONDS: Final = 5.0
@@ -25,11 +37,6 @@ def make_client(service: Any, read_seconds: float, *, session: Any = None, **con
     `session` has the credentials, by default those of the process. `connection` holds the client's region, endpoint
     and keys outside AWS. Raise BotoCoreError when there is no such service, or no region is configured.
     """
-    import boto3  # noqa: PLC0415 - only a worker that makes such a call loads it
-    from botocore.config import Config  # noqa: PLC0415
-
-    from onthedot import __version__  # noqa: PLC0415
-
     config = Config(
         user_agent=f"onthedot/{__version__}",
         connect_timeout=min(_CONNECT_SECONDS, read_seconds),
@@ -72,10 +79,6 @@ def send(client: Any, action: str, arguments: Mapping[str, Any]) -> Mapping[str,
     Raise ClientError when the service refuses, BotoCoreError when the input does not fit or the service cannot be
     reached, and GarbledError when the reply cannot be read.
     """
-    from botocore import xform_name  # noqa: PLC0415
-    from botocore.parsers import ResponseParserError  # noqa: PLC0415
-    from botocore.validate import validate_parameters  # noqa: PLC0415
-
     try:
         response: Mapping[str, Any] = getattr(client, xform_name(action))(**arguments)
     except (ClientError, BotoCoreError):
@@ -107,3 +110,69 @@ def _bucket(timeout_ms: int) -> float:
     while seconds * 1000 < timeout_ms:
         seconds *= 2
     return seconds
+
+
+SESSION_NAME: Final = "onthedot-jobs"
+"""The name of the calls in CloudTrail."""
+_FAILED: Final = timedelta(seconds=1)
+"""The time for which a failure is remembered."""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class RoleNotAssumed(OnthedotError):
+    """The role could not be assumed. A later attempt may succeed: IAM takes seconds to know a new role everywhere."""
+
+
+class _Assumer(CredentialProvider):
+    """Assumes the role. botocore asks it once for all clients, and again 15 minutes before the credentials expire."""
+
+    METHOD = "onthedot-assume-role"
+
+    def __init__(self, role: str, sts: Callable[[], Any], now: Callable[[], datetime]) -> None:
+        super().__init__()
+        self._role, self._sts, self._now = role, sts, now
+        self._refused, self._until = "", now()
+
+    def load(self) -> DeferredRefreshableCredentials:
+        return DeferredRefreshableCredentials(self._assume, self.METHOD, self._now)
+
+    def _assume(self) -> dict[str, str]:
+        """Return new credentials. botocore lets one thread in at a time.
+
+        Threads that waited for a failure get the same one. Otherwise each of them would wait for its own time-out.
+        """
+        if self._now() < self._until:
+            raise RoleNotAssumed(self._refused)
+        try:
+            return self._ask()
+        except (ClientError, BotoCoreError, RoleNotAssumed) as error:
+            self._refused = f"the role {self._role} for jobs' calls could not be assumed: {error}"
+            self._until = self._now() + _FAILED
+            raise RoleNotAssumed(self._refused) from error
+
+    def _ask(self) -> dict[str, str]:
+        given = self._sts().assume_role(RoleArn=self._role, RoleSessionName=SESSION_NAME)["Credentials"]
+        if given["Expiration"] <= self._now():
+            raise RoleNotAssumed(
+                f"its credentials expired at {given['Expiration']}; the clock of this machine is wrong"
+            )
+        return {
+            "access_key": given["AccessKeyId"],
+            "secret_key": given["SecretAccessKey"],
+            "token": given["SessionToken"],
+            "expiry_time": given["Expiration"].isoformat(),
+        }
+
+
+def session_of(role: str, sts: Callable[[], Any], now: Callable[[], datetime] = _utc_now) -> boto3.Session:
+    """Return a session with the credentials of a role. It assumes the role when a client first signs a call.
+
+    `sts` makes a client of STS with the worker's own credentials. A call raises RoleNotAssumed when the role cannot be
+    assumed, and the next call tries again.
+    """
+    inner = Session()
+    inner.register_component("credential_provider", CredentialResolver([_Assumer(role, sts, now)]))
+    return boto3.Session(botocore_session=inner)

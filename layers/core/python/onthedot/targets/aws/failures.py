@@ -17,11 +17,10 @@ from botocore.exceptions import (
     UnknownServiceError,
 )
 
+from onthedot.core.ports import Answer, Call
 from onthedot.engines.aws.errors import TRANSIENT, error_code
-from onthedot.ports import Answer, Call
 from onthedot.targets.answers import printable, refused, retry_after_seconds_ms, timed_out
-from onthedot.targets.aws.assumed_role import RoleNotAssumed
-from onthedot.targets.aws.clients import GarbledError
+from onthedot.targets.aws.clients import GarbledError, RoleNotAssumed
 
 MAX_ERROR: Final = 500
 _TEMPORARY: Final = TRANSIENT | {
@@ -51,7 +50,7 @@ def judge(call: Call, error: AwsError, *, temporary: frozenset[str] = frozenset(
         case ClientError():
             return _answered(error, temporary)
         case GarbledError():
-            why = printable(f"the reply makes no sense ({error})", MAX_ERROR)
+            why = printable(f"the reply cannot be read ({error})", MAX_ERROR)
             return Answer(ok=False, error=why, error_class="protocol")
         case ReadTimeoutError() | ConnectTimeoutError():
             return timed_out(call, "waiting for AWS")

@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from onthedot.domain.targets.bad_target import BadTarget
-from onthedot.domain.targets.grpc_rules import GrpcDestination, destination_of
-from onthedot.domain.targets.types import GrpcTarget
-from onthedot.ports import Answer, Call, Performer
+from onthedot.core.ports import Answer, Call, Performer
 from onthedot.targets.addresses import Address, AddressError, Lookup, UnresolvedError, resolve, why_denied
 from onthedot.targets.answers import printable, refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown, Stopped
-from onthedot.targets.grpc.available import GrpcMissing, require
+from onthedot.targets.grpc import is_available
+from onthedot.targets.rules import GrpcDestination
+from onthedot.targets.rules import grpc_destination_of as destination_of
+from onthedot.targets.types import BadTarget, GrpcTarget
 
 if TYPE_CHECKING:
     from onthedot.targets.grpc.calls import GrpcCalls
 
-_REFUSALS = {GrpcMissing: "unsupported", BadTarget: "bad_request", AddressError: "refused_address"}
+
+_REFUSALS = {BadTarget: "bad_request", AddressError: "refused_address"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,6 @@ class Server:
     """Addresses that passed the deny list, all of one family."""
     destination: GrpcDestination
     secure: bool
-    """Whether the connection uses TLS."""
 
 
 class GrpcCaller(Performer):
@@ -49,22 +49,21 @@ class GrpcCaller(Performer):
     def perform(self, call: Call) -> Answer:
         """Make the call within its time-out and judge the reply. Nothing that the peer does makes this raise."""
         assert isinstance(call.definition.target, GrpcTarget)
+        if not is_available():
+            return refused("this worker lacks the package grpcio: pip install 'onthedot[grpc]'", "unsupported")
         countdown = Countdown(call.timeout_ms, call.stop)
         try:
-            require()
             server = self._find(destination_of(call.definition.target), countdown)
             return self._calls.perform(call, server, countdown)
         except Stopped:
             return stopped(call)
         except TimeoutError:
             return timed_out(call, countdown.phase)
-        except (GrpcMissing, BadTarget, AddressError) as error:
+        except (BadTarget, AddressError) as error:
             return refused(str(error), _REFUSALS[type(error)])
         except UnresolvedError as error:
-            if call.stop.reason is not None:
-                return stopped(call)
-            why = printable(str(error), 200)
-            return Answer(ok=False, error=f"failed while {countdown.phase}: {why}", error_class="dns")
+            why = f"failed while {countdown.phase}: {printable(str(error), 200)}"
+            return Answer(ok=False, error=why, error_class="dns") if call.stop.reason is None else stopped(call)
 
     def _find(self, destination: GrpcDestination, countdown: Countdown) -> Server:
         countdown.phase = f"resolving {destination.host}"

@@ -11,11 +11,9 @@ import grpc
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
 
 from onthedot import __version__
-from onthedot.domain.targets.grpc_rules import GrpcDestination
-from onthedot.ports import Answer, Call
-from onthedot.targets.answers import printable, refused, result_text, timed_out
-from onthedot.targets.attempt_facts import attempt_facts
-from onthedot.targets.countdown import Countdown
+from onthedot.core.ports import Answer, Call
+from onthedot.targets.answers import attempt_facts, printable, refused, result_text, timed_out
+from onthedot.targets.countdown import Countdown, interruptible
 from onthedot.targets.grpc.caller import Server
 from onthedot.targets.grpc.types import (
     MAX_BYTES,
@@ -26,7 +24,7 @@ from onthedot.targets.grpc.types import (
     UnaryMethod,
     fetch_types,
 )
-from onthedot.targets.interruptible import interruptible
+from onthedot.targets.rules import GrpcDestination
 
 _MAX_MESSAGE: Final = 4 * 1024 * 1024
 """The default of gRPC. The types of a large service are longer than a result may be."""
@@ -137,7 +135,7 @@ class _Connection:
             except grpc.RpcError as error:
                 if error.code() is not grpc.StatusCode.UNIMPLEMENTED:
                     raise
-        raise ReflectionRefused("the server has no reflection, which says what its types are", "no_reflection")
+        raise ReflectionRefused("the server has no reflection, which is needed to learn its types", "no_reflection")
 
     def _ask(self, path: str, questions: Sequence[ServerReflectionRequest]) -> Sequence[ServerReflectionResponse]:
         stream = self._channel.stream_stream(
@@ -154,11 +152,11 @@ class _Connection:
                 received.append(answer)
                 size += answer.ByteSize()
                 if size > MAX_BYTES:
-                    raise BadTypes("the server's types are too many")
+                    raise BadTypes("the server sends too many types")
         finally:
             answers.cancel()
         if len(received) < len(questions):
-            raise BadTypes("the server's reflection leaves questions open")
+            raise BadTypes("the server's reflection did not answer every question")
         return received
 
     def call(self, destination: GrpcDestination, request: bytes, call: Call) -> bytes:

@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
 
-from onthedot.domain.errors import OnthedotError
+from onthedot.core.errors import OnthedotError
 from onthedot.targets.answers import printable
 from onthedot.targets.grpc.caller import Server
 
@@ -91,7 +91,7 @@ class Types:
         while left:
             ready = [name for name, file in left.items() if not left.keys() & set(file.dependency)]
             if not ready:
-                raise BadTypes("the server's types go round in circles")
+                raise BadTypes("the server's types depend on each other in a circle")
             for name in ready:
                 self._add(left.pop(name))
 
@@ -100,7 +100,7 @@ class Types:
         try:
             method: Any = self._pool.FindServiceByName(service).methods_by_name[name]
         except KeyError:
-            raise ReflectionRefused(f"the server knows no method {service}/{name}", "unknown_method") from None
+            raise ReflectionRefused(f"the server has no method {service}/{name}", "unknown_method") from None
         if method.client_streaming or method.server_streaming:
             raise ReflectionRefused(f"{service}/{name} is streaming; only unary methods can be called", "streaming")
         return UnaryMethod(method, self._pool)
@@ -137,10 +137,10 @@ def fetch_types(service: str, reflect: Reflect) -> Types:
             for file in _files(question, answer):
                 files[file.name] = file
         if sum(file.ByteSize() for file in files.values()) > MAX_BYTES:
-            raise BadTypes("the server's types are too many")
+            raise BadTypes("the server sends too many types")
         needed = {name for file in files.values() for name in file.dependency} - files.keys()
         if len(files) + len(needed) > _MAX_FILES:
-            raise BadTypes("the server's types are too many")
+            raise BadTypes("the server sends too many types")
         questions = [ServerReflectionRequest(file_by_filename=name) for name in sorted(needed)]
     return Types(files)
 
@@ -149,14 +149,14 @@ def _files(question: ServerReflectionRequest, answer: ServerReflectionResponse) 
     asked_for = question.file_containing_symbol or question.file_by_filename
     if answer.HasField("error_response"):
         if question.file_containing_symbol and answer.error_response.error_code == _NOT_FOUND:
-            raise ReflectionRefused(f"the server knows no service {asked_for}", "unknown_method")
-        raise BadTypes(f"the server does not say what {asked_for} is: {answer.error_response.error_message}")
+            raise ReflectionRefused(f"the server has no service {asked_for}", "unknown_method")
+        raise BadTypes(f"the server does not describe {asked_for}: {answer.error_response.error_message}")
     try:
         files = [FileDescriptorProto.FromString(one) for one in answer.file_descriptor_response.file_descriptor_proto]
     except DecodeError:
-        raise BadTypes(f"the server sends no types for {asked_for}") from None
+        raise BadTypes(f"the server sends unreadable types for {asked_for}") from None
     if question.file_by_filename and asked_for not in {file.name for file in files}:
-        raise BadTypes(f"the server does not say what {asked_for} is")
+        raise BadTypes(f"the server does not describe {asked_for}")
     return files
 
 

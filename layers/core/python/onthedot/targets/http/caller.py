@@ -10,16 +10,24 @@ import ssl
 from functools import cached_property
 from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 
-from onthedot.domain.targets.bad_target import BadTarget
-from onthedot.domain.targets.http_rules import HttpDestination
-from onthedot.ports import Answer, Call, Clock, Performer
+from onthedot.core.ports import Answer, Call, Clock, Performer
 from onthedot.targets.addresses import AddressError, Lookup, UnresolvedError, resolve
 from onthedot.targets.answers import printable, refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown, Stopped
-from onthedot.targets.http.redirects import MAX_REDIRECTS, RedirectError, redirected, too_many
-from onthedot.targets.http.reply import Reply, judge, receive
-from onthedot.targets.http.request import OutgoingRequest, request_for
+from onthedot.targets.http.messages import (
+    MAX_REDIRECTS,
+    OutgoingRequest,
+    RedirectError,
+    Reply,
+    judge,
+    receive,
+    redirected,
+    request_for,
+    too_many,
+)
 from onthedot.targets.http.wire import Wire, connect, secure, tls_context
+from onthedot.targets.rules import HttpDestination
+from onthedot.targets.types import BadTarget
 
 _REFUSALS = {BadTarget: "bad_request", AddressError: "refused_address", RedirectError: "redirect"}
 _MAX_ERROR = 400

@@ -8,10 +8,9 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Final, Self
 
-from onthedot.ports import RESULT_BYTES
+from onthedot.core.ports import RESULT_BYTES
 from onthedot.targets.addresses import Address
-from onthedot.targets.countdown import Countdown
-from onthedot.targets.interruptible import interruptible
+from onthedot.targets.countdown import Countdown, interruptible
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -42,7 +41,6 @@ class Wire:
                 return
 
     def makefile(self, _mode: str) -> io.BufferedIOBase:
-        """Return the one reader of this connection."""
         return self._reader
 
     def __enter__(self) -> Self:

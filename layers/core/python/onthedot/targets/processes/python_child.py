@@ -21,11 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from onthedot.domain.targets.redaction import redacted
-from onthedot.jobs import NonRetryable, RetryAfter, handlers
-from onthedot.targets.processes.handler_calls import run_handler, takes_context
-from onthedot.targets.processes.handler_link import HandlerLink
-from onthedot.targets.processes.private_process import make_private
+from onthedot.handlers import NonRetryable, RetryAfter, handlers
+from onthedot.targets.processes.handler_calls import HandlerLink, run_handler, takes_context
+from onthedot.targets.processes.supervised import make_private
+from onthedot.targets.redaction import redacted
 
 _ENDED_BY_SIGTERM: Final = 128 + signal.SIGTERM
 

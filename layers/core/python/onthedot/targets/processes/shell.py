@@ -1,23 +1,203 @@
 """The performer of shell targets: it runs a program without a shell, without the worker's secrets, and in time."""
 
 import errno
+import logging
 import os
+import selectors
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Final, Self, cast
 
-from onthedot.domain.instants import format_instant
-from onthedot.domain.targets.types import ShellTarget
-from onthedot.ports import Answer, Call, Performer
-from onthedot.targets.answers import printable, refused, result_text, stopped, timed_out
-from onthedot.targets.attempt_facts import attempt_facts
-from onthedot.targets.interruptible import interruptible
-from onthedot.targets.processes.private_process import make_private
-from onthedot.targets.processes.reported_lines import ReportedLines
-from onthedot.targets.processes.shell_streams import Output, exchange
-from onthedot.targets.processes.supervised import PROGRESS_FD, Supervised
+from onthedot.core.instants import format_instant
+from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
+from onthedot.core.progress import MAX_LINE, LatestProgress, report_in
+from onthedot.targets.answers import attempt_facts, printable, refused, result_text, stopped, timed_out
+from onthedot.targets.countdown import interruptible
+from onthedot.targets.processes.supervised import PROGRESS_FD, Supervised, make_private
+from onthedot.targets.types import ShellTarget
+
+_CHUNK: Final = 64 * 1024
+_LOOKED_AT: Final = 10
+"""Lines at the end of a chunk in which the latest report is looked for. A program may write nonsense without end."""
+_LINE_EXCERPT: Final = 100
+_LOG: Final = logging.getLogger(__name__)
+
+
+class ReportedLines:
+    """The reading end of the pipe. The latest good line counts. The first bad line is logged."""
+
+    def __init__(self, run_id: str, progress: LatestProgress) -> None:
+        self._run_id = run_id
+        self._progress = progress
+        self._begun = b""
+        """The beginning of a line whose end has not come yet."""
+        self._has_logged = False
+        self._reading, self._writing = os.pipe()
+        os.set_blocking(self._reading, False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._reading)
+
+    @contextmanager
+    def writing_end(self) -> Iterator[int]:
+        """Lend the writing end to the start of the program, and close it in this process afterwards."""
+        try:
+            yield self._writing
+        finally:
+            os.close(self._writing)
+
+    def fileno(self) -> int:
+        return self._reading
+
+    def read(self) -> bool:
+        """Read what there is. Return False when the program has closed the pipe."""
+        try:
+            chunk = os.read(self._reading, _CHUNK)
+        except BlockingIOError:
+            return True
+        *lines, last = (self._begun + chunk).split(b"\n")
+        self._begun = last[:MAX_LINE]
+        for line in reversed(lines[-_LOOKED_AT:]):
+            if line.strip() and self._is_report(line[:MAX_LINE]):
+                break
+        return bool(chunk)
+
+    def _is_report(self, line: bytes) -> bool:
+        report = report_in(line)
+        if report is not None:
+            self._progress.report(report)
+        elif not self._has_logged:
+            self._has_logged = True
+            excerpt = printable(line.decode("utf-8", errors="replace"), _LINE_EXCERPT)
+            _LOG.warning("bad_progress: run %s wrote %r; a report looks like `0.42 rows 420`", self._run_id, excerpt)
+        return report is not None
+
+
+_COMPLAINT_BYTES: Final = 4096
+"""Bytes at the end of standard error that are kept."""
+_DRAIN_SECONDS: Final = 0.5
+"""How long the streams of an ended program are still read. Another process may hold them open for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The output of a program."""
+
+    result: bytes
+    """The beginning of its standard output."""
+    complaint: bytes
+    """The end of its standard error."""
+    out_of_time: bool
+    """Whether it was asked to end because its time was over."""
+
+
+class _Excerpt:
+    """The beginning or the end of a stream. The rest is dropped."""
+
+    def __init__(self, limit: int, *, tail: bool) -> None:
+        self._limit, self._tail = limit, tail
+        self.content = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        if self._tail:
+            self.content += chunk
+            del self.content[: -self._limit]
+        else:
+            self.content += chunk[: self._limit - len(self.content)]
+
+
+def exchange(program: Supervised, payload: bytes, seconds: float, reports: ReportedLines) -> Output:
+    """Feed and drain the program, and read its reports, until it ends or its time is over."""
+    return _Exchange(program, payload, seconds, reports).run()
+
+
+class _Exchange:
+    def __init__(self, program: Supervised, payload: bytes, seconds: float, reports: ReportedLines) -> None:
+        ending = min(2.0, seconds / 10)
+        self._ask_at = time.monotonic() + seconds - ending
+        self._end_at = self._ask_at + ending * 3 / 4
+        self._out_of_time = self._ended = False
+        self._program = program
+        self._reports = reports
+        self._input, output, complaint = program.streams
+        self._left = memoryview(payload)
+        self._excerpts = {output: _Excerpt(RESULT_BYTES, tail=False), complaint: _Excerpt(_COMPLAINT_BYTES, tail=True)}
+        self._streams = selectors.DefaultSelector()
+
+    def run(self) -> Output:
+        with self._streams:
+            self._streams.register(self._program.socket, selectors.EVENT_READ)
+            self._streams.register(self._reports, selectors.EVENT_READ)
+            for stream in self._excerpts:
+                self._watch(stream, selectors.EVENT_READ)
+            if self._left:
+                self._watch(self._input, selectors.EVENT_WRITE)
+            else:
+                self._input.close()
+            self._until_it_ends()
+        result, complaint = (bytes(excerpt.content) for excerpt in self._excerpts.values())
+        return Output(result, complaint, self._out_of_time)
+
+    def _watch(self, stream: IO[bytes], events: int) -> None:
+        os.set_blocking(stream.fileno(), False)
+        self._streams.register(stream, events)
+
+    def _until_it_ends(self) -> None:
+        while self._streams.get_map() and (now := time.monotonic()) < self._end_at:
+            if self._ask_at <= now and not self._ended:
+                self._ask_at, self._out_of_time = self._end_at, True
+                self._program.ask_to_end()
+            for key, _ in self._streams.select(min(self._ask_at, self._end_at) - now):
+                self._serve(key.fileobj)
+
+    def _serve(self, stream: object) -> None:
+        if stream is self._program.socket:
+            self._read_status()
+        elif stream is self._input:
+            self._feed()
+        elif stream is self._reports:
+            self._read_reports()
+        else:
+            self._drain(cast("IO[bytes]", stream))
+
+    def _read_status(self) -> None:
+        if self._program.read_status():
+            return
+        self._streams.unregister(self._program.socket)
+        self._stop_reading_reports()
+        self._ended = True
+        self._end_at = self._ask_at = min(self._end_at, time.monotonic() + _DRAIN_SECONDS)
+
+    def _read_reports(self) -> None:
+        if not self._reports.read():
+            self._stop_reading_reports()
+
+    def _stop_reading_reports(self) -> None:
+        if self._reports in {key.fileobj for key in self._streams.get_map().values()}:
+            self._streams.unregister(self._reports)
+
+    def _feed(self) -> None:
+        try:
+            self._left = self._left[os.write(self._input.fileno(), self._left[:_CHUNK]) :]
+        except BrokenPipeError:  # the program does not read all of it
+            self._left = self._left[:0]
+        if not self._left:
+            self._streams.unregister(self._input)
+            self._input.close()
+
+    def _drain(self, stream: IO[bytes]) -> None:
+        if chunk := os.read(stream.fileno(), _CHUNK):
+            self._excerpts[stream].add(chunk)
+        else:
+            self._streams.unregister(stream)
+
 
 _FINAL_EXITS: Final = frozenset({os.EX_USAGE, 126, 127})
 """Wrong usage, cannot be executed, not found: another attempt would end the same way."""
@@ -54,8 +234,8 @@ class ShellRunner(Performer):
                 return _judge(call, argv[0], *_run(call, argv, directory))
         except OSError as error:
             if error.errno in _BAD_ARGV:
-                return refused("argv is too long, or holds a NUL or invalid text", "bad_argv")
-            return Answer(ok=False, error=f"cannot be started: {error.strerror}", error_class="not_started")
+                return refused("argv is too long, or contains a NUL or invalid text", "bad_argv")
+            return Answer(ok=False, error=f"the program cannot be started: {error.strerror}", error_class="not_started")
 
 
 def _directory() -> "tempfile.TemporaryDirectory[str]":

@@ -1,3 +1,4 @@
+// @ts-check
 // What a change does: fires that move, vanish or appear in the coming week, then fields.
 import { html } from "../../lib/html.js";
 import { COPY } from "../../lib/copy_as.js";
@@ -16,11 +17,16 @@ const MOST = 200;
  * Compare two lists of times in ms: {kept, moved: [[from, to]], gone, added}. What is left of each day is paired in
  * order: it moves. What has no partner vanishes or appears.
  */
-export function compare(before, after, dayOfTime) {
+function compare(before, after, dayOfTime) {
   const [old, next] = [new Set(before), new Set(after)];
   const kept = before.filter((time) => next.has(time));
   const [left, right] = [before.filter((time) => !next.has(time)), after.filter((time) => !old.has(time))];
-  const byDay = Map.groupBy ? Map.groupBy(right, dayOfTime) : right.reduce((found, time) => found.set(dayOfTime(time), [...(found.get(dayOfTime(time)) ?? []), time]), new Map());
+  const byDay = Map.groupBy
+    ? Map.groupBy(right, dayOfTime)
+    : right.reduce(
+        (found, time) => found.set(dayOfTime(time), [...(found.get(dayOfTime(time)) ?? []), time]),
+        new Map(),
+      );
   const [moved, gone] = [[], []];
   for (const time of left) {
     const partner = byDay.get(dayOfTime(time))?.shift();
@@ -31,18 +37,40 @@ export function compare(before, after, dayOfTime) {
 }
 
 function told({ kept, moved, gone, added }, zone) {
-  if (!moved.length && !gone.length && !added.length) return html`<b>No fire of the coming week changes.</b>`;
+  if (!moved.length && !gone.length && !added.length) return html`<b>No fires change in the coming week.</b>`;
   const sames = (times) => new Set(times.map((time) => clock(time, { zone }))).size === 1;
-  const fromTo = moved.length && sames(moved.map(([from]) => from)) && sames(moved.map(([, to]) => to)) ? ` from ${clock(moved[0][0], { zone, seconds: false })} to ${clock(moved[0][1], { zone, seconds: false })}` : "";
-  const parts = [moved.length && `${plural(moved.length, "fire")} of the coming week ${moved.length === 1 ? "moves" : "move"}${fromTo}`, gone.length && `${gone.length}${moved.length ? "" : " of the coming week"} ${gone.length === 1 ? "vanishes" : "vanish"}`, added.length && `${added.length}${moved.length || gone.length ? "" : " in the coming week"} ${added.length === 1 ? "appears" : "appear"}`].filter(Boolean);
+  const fromTo =
+    moved.length && sames(moved.map(([from]) => from)) && sames(moved.map(([, to]) => to))
+      ? ` from ${clock(moved[0][0], { zone, seconds: false })} to ${clock(moved[0][1], { zone, seconds: false })}`
+      : "";
+  const parts = [
+    moved.length &&
+      `${plural(moved.length, "fire")} in the coming week ${moved.length === 1 ? "moves" : "move"}${fromTo}`,
+    gone.length &&
+      `${gone.length}${moved.length ? "" : " in the coming week"} ${gone.length === 1 ? "is dropped" : "are dropped"}`,
+    added.length &&
+      `${added.length}${moved.length || gone.length ? "" : " in the coming week"} ${added.length === 1 ? "is added" : "are added"}`,
+  ].filter(Boolean);
   return html`<b>${parts.join(", ")}</b>${kept.length ? `; ${plural(kept.length, "stays", "stay")} as ${kept.length === 1 ? "it is" : "they are"}.` : "."}`;
 }
 
 function Moves({ found, from, to, zone, label }) {
-  return html`<${Figure} label=${label} height=${96} table=${{ head: ["Fire", "What"], rows: [...found.moved.map(([one, other]) => [moment(one, { zone }), `moves to ${moment(other, { zone })}`]), ...found.gone.map((time) => [moment(time, { zone }), "vanishes"]), ...found.added.map((time) => [moment(time, { zone }), "appears"])] }} draw=${(width) => {
+  return html`<${Figure} label=${label} height=${96} table=${{ head: ["Fire", "What"], rows: [...found.moved.map(([one, other]) => [moment(one, { zone }), `moves to ${moment(other, { zone })}`]), ...found.gone.map((time) => [moment(time, { zone }), "is dropped"]), ...found.added.map((time) => [moment(time, { zone }), "is added"])] }} draw=${(
+    width,
+  ) => {
     const x = (time) => 56 + ((time - from) / (to - from)) * (width - 66);
     const days = Array.from({ length: 8 }, (_, place) => from + (place * (to - from)) / 7);
-    return html`${days.map((time, place) => html`<path class="gr" d=${`M${x(time)} 6V76`} />${place < 7 && (width > 480 || place % 2 === 0) && html`<text class="c" x=${x(time + (to - from) / 14)} y="92">${dayOf(time + (to - from) / 14, zone).split(" ").slice(0, 2).join(" ")}</text>`}`)}
+    return html`${days.map(
+      (time, place) =>
+        html`<path class="gr" d=${`M${x(time)} 6V76`} />${
+          place < 7 &&
+          (width > 480 || place % 2 === 0) &&
+          html`<text class="c" x=${x(time + (to - from) / 14)} y="92">${dayOf(time + (to - from) / 14, zone)
+            .split(" ")
+            .slice(0, 2)
+            .join(" ")}</text>`
+        }`,
+    )}
       <path class="base" d=${`M56 22H${width - 8}`} /><path class="base" d=${`M56 56H${width - 8}`} /><text class="e" x="46" y="26">now</text><text class="e strong" x="46" y="60">new</text>
       ${found.kept.map((time) => html`<circle class="k-nexto" cx=${x(time)} cy="22" r="4" /><circle class="k-nexto" cx=${x(time)} cy="56" r="4" />`)}
       ${found.moved.map(([one, other]) => html`<path class="move" d=${`M${x(one)} 22L${x(other)} 56`} /><circle class="k-nexto" cx=${x(one)} cy="22" r="4" /><circle class="k-ok" cx=${x(other)} cy="56" r="4" />`)}
@@ -51,7 +79,8 @@ function Moves({ found, from, to, zone, label }) {
 }
 
 const SHOWN = { cron: cronWords, every: everyWords };
-const text = (value) => (value === null || value === undefined ? "none" : typeof value === "string" ? value : JSON.stringify(value));
+const text = (value) =>
+  value === null || value === undefined ? "none" : typeof value === "string" ? value : JSON.stringify(value);
 
 function Fields({ rows }) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Fields that change"><table class="tbl diff"><caption class="vh">Fields that change</caption><thead><tr><th scope="col">Field</th><th scope="col">Now</th><th scope="col">New</th></tr></thead>
@@ -61,8 +90,17 @@ function Fields({ rows }) {
 /** `after`: the schedule of the form, or null when the job does not recur. */
 export function Review({ job, after, body, rows }) {
   const before = job.cron || job.every ? scheduleOf(job) : null;
-  const moves = before && after && JSON.stringify(before) !== JSON.stringify(after) && Object.keys(body).some((name) => ["cron", "every", "timezone", "dst", "start_at", "end_at", "jitter_seconds"].includes(name));
-  const [old, next] = [usePreview(moves ? before : null, { count: MOST, wait: 0 }), usePreview(moves ? after : null, { count: MOST, wait: 0 })];
+  const moves =
+    before &&
+    after &&
+    JSON.stringify(before) !== JSON.stringify(after) &&
+    Object.keys(body).some((name) =>
+      ["cron", "every", "timezone", "dst", "start_at", "end_at", "jitter_seconds"].includes(name),
+    );
+  const [old, next] = [
+    usePreview(moves ? before : null, { count: MOST, wait: 0 }),
+    usePreview(moves ? after : null, { count: MOST, wait: 0 }),
+  ];
   const zone = after?.timezone ?? job.timezone ?? "UTC";
   const error = next.error ?? (old.error?.status === 422 ? null : old.error); // a schedule that has ended is refused: it has no fires
   const ready = moves && !old.loading && !next.loading && !error;
@@ -74,8 +112,8 @@ export function Review({ job, after, body, rows }) {
     const to = Math.min(from + WEEK_MS, ...ends);
     const within = ({ fires }) => fires.map((fire) => ms(fire.time)).filter((time) => time <= to);
     const found = compare(within(old), within(next), (time) => dayOf(time, zone));
-    chart = html`<p class="say">${told(found, zone)}</p>${to < from + WEEK_MS && html`<p class="faint">Compared until ${moment(to)}: there are more fires than are listed.</p>`}<${Moves} found=${found} from=${from} to=${to} zone=${zone} label=${`Fires until ${moment(to)}: ${found.moved.length} move, ${found.gone.length} vanish, ${found.added.length} appear, ${found.kept.length} stay.`} />`;
+    chart = html`<p class="say">${told(found, zone)}</p>${to < from + WEEK_MS && html`<p class="faint">Compared until ${moment(to)}; later fires are not listed.</p>`}<${Moves} found=${found} from=${from} to=${to} zone=${zone} label=${`Fires until ${moment(to)}: ${found.moved.length} moved, ${found.gone.length} dropped, ${found.added.length} added, ${found.kept.length} unchanged.`} />`;
   }
-  return html`${moves ? error ? html`<p class="t-fail">${error.message}</p>` : chart ?? html`<${Loading} rows=${2} label="Loading the fires" />` : html`<p class="say">${before ? html`<b>No fire moves:</b> the schedule stays.` : html`<b>${plural(rows.length, "field changes", "fields change")}.</b>`}</p>`}
-    <${Fields} rows=${rows} /><${CopyAs} forms=${COPY.change(job.job_id, body, job.version)} />`;
+  return html`${moves ? (error ? html`<p class="t-fail">${error.message}</p>` : (chart ?? html`<${Loading} rows=${2} label="Loading the fires" />`)) : html`<p class="say">${before ? html`<b>No fires move:</b> the schedule stays as it is.` : html`<b>${plural(rows.length, "field changes", "fields change")}.</b>`}</p>`}
+    <${Fields} rows=${rows} /><${CopyAs} calls=${COPY.change(job.job_id, body, job.version)} />`;
 }

@@ -1,18 +1,20 @@
+// @ts-check
 // One run: its attempts on a line and side by side, its progress while it runs, and Redrive when it failed.
 import { cls, html } from "../../lib/html.js";
 import { percent, plural, word } from "../../lib/format.js";
-import { Acts } from "../../lib/roles.js";
 import { href } from "../../lib/router.js";
-import { isOver } from "../../lib/states.js";
-import { clock, duration, ms, now, wholeDuration } from "../../lib/time.js";
+import { Acts } from "../../lib/session.js";
+import { isOver, isRange } from "../../lib/states.js";
+import { clock, duration, exact, ms, now, wholeDuration } from "../../lib/time.js";
 import { Figure } from "../../charts/figure.js";
 import { Button, Card, Time } from "../../components/bits.js";
 import { Pill } from "../../components/marks.js";
 import { Said } from "../../components/said.js";
-import { exact, isRange } from "./said.js";
 
 const MOST_SHOWN = 8;
-const statusOf = (outcome) => ({ lost: "FAILED", timed_out: "FAILED" })[String(outcome).toLowerCase()] ?? String(outcome ?? "RUNNING").toUpperCase();
+const statusOf = (outcome) =>
+  ({ lost: "FAILED", timed_out: "FAILED" })[String(outcome).toLowerCase()] ??
+  String(outcome ?? "RUNNING").toUpperCase();
 const endOf = (attempt) => (attempt.ended_at ? ms(attempt.ended_at) : now.value);
 
 /** The attempts on a line from the fire time to the end. */
@@ -35,17 +37,23 @@ function Line({ run, attempts }) {
   }} />`;
 }
 
+/** @type {[string, (attempt: any, run: any) => string][]} */
 const ROWS = [
-  ["Worker", (each) => each.worker ?? "–"], ["Started", (each) => `${clock(each.started_at)}.${String(ms(each.started_at) % 1000).padStart(3, "0")}`],
-  ["After the fire time", (each, run) => duration(ms(each.started_at) - ms(run.fire_time))], ["Took", (each) => (each.ended_at ? duration(ms(each.ended_at) - ms(each.started_at)) : "runs")],
-  ["Kind of error", (each) => each.error_class ?? "–"], ["Error", (each) => each.error ?? "–"],
+  ["Worker", (each) => each.worker ?? "–"],
+  ["Started", (each) => `${clock(each.started_at)}.${String(ms(each.started_at) % 1000).padStart(3, "0")}`],
+  ["Delay", (each, run) => duration(ms(each.started_at) - ms(run.fire_time))],
+  ["Took", (each) => (each.ended_at ? duration(ms(each.ended_at) - ms(each.started_at)) : "running")],
+  ["Error class", (each) => each.error_class ?? "–"],
+  ["Error", (each) => each.error ?? "–"],
 ];
-const COMPARED = ["Worker", "Kind of error", "Error"];
+const COMPARED = ["Worker", "Error class", "Error"];
 
-const AttemptPill = ({ each }) => html`<${Pill} status=${statusOf(each.outcome)} text=${word(each.outcome ?? "running")} />`;
+const AttemptPill = ({ each }) =>
+  html`<${Pill} status=${statusOf(each.outcome)} text=${word(each.outcome ?? "running")} />`;
 
 function Attempts({ run, attempts }) {
-  const differs = (name, read, place) => COMPARED.includes(name) && place > 0 && read(attempts[place], run) !== read(attempts[place - 1], run);
+  const differs = (name, read, place) =>
+    COMPARED.includes(name) && place > 0 && read(attempts[place], run) !== read(attempts[place - 1], run);
   return html`<div class="wide scroll" tabindex="0" role="region" aria-label="Attempts side by side"><table class="tbl att"><caption class="vh">Attempts side by side</caption>
       <thead><tr><th class="a0" scope="col"><span class="vh">Field</span></th>${attempts.map((each) => html`<th scope="col"><span class="no">${each.attempt}</span><${AttemptPill} each=${each} /></th>`)}</tr></thead>
       <tbody>${ROWS.map(([name, read]) => html`<tr><th scope="row">${name}</th>${attempts.map((each, place) => html`<td class=${cls("said", differs(name, read, place) && "diff")}>${read(each, run)}</td>`)}</tr>`)}</tbody></table></div>
@@ -58,13 +66,14 @@ function Progress({ run }) {
   const { progress, deadline } = run;
   const known = progress?.fraction != null;
   return html`<div class="running">${known && html`<progress max="1" value=${progress.fraction} aria-label="Progress of the run"></progress>`}
-    <p>${known && html`<strong>${percent(progress.fraction)} %</strong>`} ${progress?.text} ${started && html`<span class="muted">runs for ${wholeDuration(Math.max(0, now.value - ms(started)))}</span>`}
-      ${deadline && html`<span class="muted">, ${ms(deadline) > now.value ? html`time-out in ${wholeDuration(ms(deadline) - now.value)}` : "past its time-out"} (<${Time} at=${deadline} />)</span>`}</p></div>`;
+    <p>${known && html`<strong>${percent(progress.fraction)} %</strong>`} ${progress?.text} ${started && html`<span class="muted">running for ${wholeDuration(Math.max(0, now.value - ms(started)))}</span>`}
+      ${deadline && html`<span class="muted">, ${ms(deadline) > now.value ? html`times out in ${wholeDuration(ms(deadline) - now.value)}` : "past its timeout"} (<${Time} at=${deadline} />)</span>`}</p></div>`;
 }
 
 export function Run({ run, onRedrive }) {
   if (!run) return null;
-  if (isRange(run)) return html`<${Card} title=${`${plural(run.count, "fire time")} skipped`} className="o-att"><p>From <${Time} at=${run.fire_time} /> to <${Time} at=${run.until} />: <${Said} text=${run.reason ?? "skipped"} />.</p><//>`;
+  if (isRange(run))
+    return html`<${Card} title=${`${plural(run.count, "fire time")} skipped`} className="o-att"><p>From <${Time} at=${run.fire_time} /> to <${Time} at=${run.until} />: <${Said} text=${run.reason ?? "skipped"} />.</p><//>`;
   const all = run.attempts ?? [];
   const attempts = all.length > MOST_SHOWN ? [all[0], ...all.slice(1 - MOST_SHOWN)] : all;
   const whole = run.finished_at ? `${duration(ms(run.finished_at) - ms(run.fire_time))} in all` : null;
@@ -72,9 +81,9 @@ export function Run({ run, onRedrive }) {
   const right = html`<span class="wide-i">${[late, whole].filter(Boolean).join(", ")}</span>${run.status === "FAILED" && html`<${Acts}><${Button} small icon="redo" onClick=${() => onRedrive(run)}>Redrive<//><//>`}`;
   return html`<${Card} title=${`Run of ${exact(run.fire_time)}`} hint=${html`<${Pill} status=${run.status} />${run.trigger && run.trigger !== "schedule" ? html` <span class="faint">${run.trigger}</span>` : null}`} right=${right} className="o-att">
     ${run.status === "RUNNING" && html`<${Progress} run=${run} />`}
-    ${attempts.length ? html`<${Line} run=${run} attempts=${attempts} /><${Attempts} run=${run} attempts=${attempts} />` : html`<p class="muted">${isOver(run.status) ? "No attempt was made." : "No attempt yet."}</p>`}
+    ${attempts.length ? html`<${Line} run=${run} attempts=${attempts} /><${Attempts} run=${run} attempts=${attempts} />` : html`<p class="muted">${isOver(run.status) ? "No attempts were made." : "No attempts yet."}</p>`}
     ${all.length > MOST_SHOWN && html`<p class="faint">Attempts 2 to ${all.length - MOST_SHOWN + 1} are not shown.</p>`}
     ${run.reason && html`<p class="below"><${Said} text=${run.reason} /></p>`}
-    ${run.result && html`<div class="below"><h3>Result</h3><pre class="code result" tabindex="0">${run.result}</pre></div>`}${run.result_url && html`<p class="below"><a class="link" href=${run.result_url} rel="noreferrer">The whole result</a></p>`}
+    ${run.result && html`<div class="below"><h3>Result</h3><pre class="code result" tabindex="0">${run.result}</pre></div>`}${run.result_url && html`<p class="below"><a class="link" href=${run.result_url} rel="noreferrer">Full result</a></p>`}
     ${run.status === "FAILED" && html`<p class="below"><a class="link" href=${href("/dead-letters", { job_id: run.job_id })}>Dead letters of this job</a></p>`}<//>`;
 }

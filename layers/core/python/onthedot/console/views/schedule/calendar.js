@@ -1,3 +1,4 @@
+// @ts-check
 // The coming day as rows of hours: a zone may have hours twice or not at all, and hours that begin at half past UTC.
 import { ms } from "../../lib/time.js";
 
@@ -6,18 +7,39 @@ const HOUR = 60 * MINUTE;
 const formats = new Map();
 
 function fieldsOf(time, zone) {
-  if (!formats.has(zone)) formats.set(zone, new Intl.DateTimeFormat("en-GB", { timeZone: zone, hourCycle: "h23", weekday: "short", year: "numeric", month: "numeric", day: "numeric", hour: "2-digit", minute: "2-digit" }));
-  return Object.fromEntries(formats.get(zone).formatToParts(new Date(time)).map(({ type, value }) => [type, value]));
+  if (!formats.has(zone))
+    formats.set(
+      zone,
+      new Intl.DateTimeFormat("en-GB", {
+        timeZone: zone,
+        hourCycle: "h23",
+        weekday: "short",
+        year: "numeric",
+        month: "numeric",
+        day: "numeric",
+        hour: "2-digit",
+        minute: "2-digit",
+      }),
+    );
+  return Object.fromEntries(
+    formats
+      .get(zone)
+      .formatToParts(new Date(time))
+      .map(({ type, value }) => [type, value]),
+  );
 }
 
 /** The distance of a zone's clock from UTC at an instant, in ms. */
-export function offsetOf(time, zone) {
+function offsetOf(time, zone) {
   const { year, month, day, hour, minute } = fieldsOf(time, zone);
   return Date.UTC(year, month - 1, day, hour, minute) - Math.floor(time / MINUTE) * MINUTE;
 }
 
 /** "CEST", or "GMT+5:30" where the zone has no letters. */
-export const zoneLetters = (time, zone) => new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "short" }).formatToParts(new Date(time)).find(({ type }) => type === "timeZoneName")?.value ?? "";
+const zoneLetters = (time, zone) =>
+  new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "short" })
+    .formatToParts(new Date(time))
+    .find(({ type }) => type === "timeZoneName")?.value ?? "";
 
 /** Whether the browser knows a zone. */
 export function isZone(name) {
@@ -33,7 +55,8 @@ export function clockChange(from, zone, span = 25 * HOUR) {
   const before = offsetOf(from, zone);
   for (let time = from; time <= from + span; time += 15 * MINUTE) {
     const after = offsetOf(time, zone);
-    if (after !== before) return { time: Math.floor(time / (15 * MINUTE)) * 15 * MINUTE, hours: (after - before) / HOUR };
+    if (after !== before)
+      return { time: Math.floor(time / (15 * MINUTE)) * 15 * MINUTE, hours: (after - before) / HOUR };
   }
   return null;
 }
@@ -50,13 +73,23 @@ export function rowsOf(minutes, zone) {
   let [offset, quarter, day] = [0, null, null];
   for (const each of minutes) {
     const time = ms(each.time);
-    if (quarter !== Math.floor(time / (15 * MINUTE))) [offset, quarter] = [offsetOf(time, zone), Math.floor(time / (15 * MINUTE))];
+    if (quarter !== Math.floor(time / (15 * MINUTE)))
+      [offset, quarter] = [offsetOf(time, zone), Math.floor(time / (15 * MINUTE))];
     const local = time + offset;
     const start = Math.floor(local / HOUR) * HOUR - offset;
     let row = rows.at(-1);
     if (row?.start !== start) {
       const { weekday, hour } = fieldsOf(start, zone);
-      row = { start, offset, hour: `${hour}:00`, day: weekday === day ? "" : weekday, letters: "", cells: Array(60).fill(null), runs: 0, peak: null };
+      row = {
+        start,
+        offset,
+        hour: `${hour}:00`,
+        day: weekday === day ? "" : weekday,
+        letters: "",
+        cells: Array(60).fill(null),
+        runs: 0,
+        peak: null,
+      };
       day = weekday;
       rows.push(row);
     }

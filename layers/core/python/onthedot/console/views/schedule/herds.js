@@ -1,3 +1,4 @@
+// @ts-check
 // Which minutes hold too many runs, and what jitter would do to one of them. Nothing here draws.
 const TIMES_USUAL = 2;
 const LEAST_HERD = 20;
@@ -9,19 +10,33 @@ const FRACTIONS = [1 / 4, 1 / 2, 3 / 4, 1];
  * else twice what a minute with runs usually holds, and at least 20. Few such minutes make nothing usual: then `usual` is 0.
  */
 export function thresholdOf(minutes, perSecond) {
-  const busy = minutes.map((each) => each.runs).filter(Boolean).sort((one, other) => one - other);
+  const busy = minutes
+    .map((each) => each.runs)
+    .filter(Boolean)
+    .sort((one, other) => one - other);
   const usual = busy.length < LEAST_BUSY ? 0 : busy[Math.floor(busy.length / 2)];
   if (perSecond > 0) return { value: perSecond * 60, isLimit: true, perSecond, usual };
   return { value: Math.max(LEAST_HERD, usual * TIMES_USUAL), isLimit: false, perSecond: null, usual };
 }
 
 /** The minutes above the threshold, the largest first. */
-export const herdsOf = (minutes, threshold) => minutes.filter((each) => each.runs > threshold.value).sort((one, other) => other.runs - one.runs);
+export const herdsOf = (minutes, threshold) =>
+  minutes.filter((each) => each.runs > threshold.value).sort((one, other) => other.runs - one.runs);
 
 /** The most runs of the colours 1 to 4. Colour 0 is a minute without runs, colour 5 a herd. */
-export const boundsOf = (threshold) => FRACTIONS.map((part, place) => Math.max(place + 1, Math.round(threshold.value * part)));
+export const boundsOf = (threshold) =>
+  FRACTIONS.map((part, place) => Math.max(place + 1, Math.round(threshold.value * part)));
 
-export const levelOf = (runs, bounds, threshold) => (runs === 0 ? 0 : runs > threshold.value ? 5 : 1 + Math.max(0, bounds.findIndex((bound) => runs <= bound)));
+export const levelOf = (runs, bounds, threshold) =>
+  runs === 0
+    ? 0
+    : runs > threshold.value
+      ? 5
+      : 1 +
+        Math.max(
+          0,
+          bounds.findIndex((bound) => runs <= bound),
+        );
 
 /**
  * The minutes around one, if its runs started with a jitter of so many seconds: [{time, runs, was}]. Each run gets an offset of

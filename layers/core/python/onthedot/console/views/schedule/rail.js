@@ -1,3 +1,4 @@
+// @ts-check
 // Beside the calendar: herds, what jitter would do, and who fires in the chosen minute.
 import { html, useState } from "../../lib/html.js";
 import { count, plural } from "../../lib/format.js";
@@ -14,20 +15,27 @@ const inTimes = ({ isLimit, usual }) => !isLimit && usual > 0;
 
 export function Herds({ minutes, threshold, chosen, onPick, name }) {
   const herds = herdsOf(minutes, threshold);
-  const hint = threshold.isLimit ? `minutes over ${count(threshold.value)}` : `over ${count(threshold.value)} in a minute${threshold.usual ? `; usual are ${count(threshold.usual)}` : ""}`;
-  if (!herds.length) return html`<${Card} title="Herds" hint=${hint}><p class="faint">No minute holds that many.</p><//>`;
+  const hint = threshold.isLimit
+    ? `minutes over ${count(threshold.value)}`
+    : `over ${count(threshold.value)} in a minute${threshold.usual ? `; usual are ${count(threshold.usual)}` : ""}`;
+  if (!herds.length) return html`<${Card} title="Herds" hint=${hint}><p class="faint">No minute has that many.</p><//>`;
   const late = (over) => (threshold.perSecond ? duration((over / threshold.perSecond) * 1000) : "");
   return html`<${Card} title="Herds" hint=${hint} flush><table class="tbl herds"><caption class="vh">Minutes that hold too many runs, the largest first</caption>
     <thead><tr><th scope="col">Minute</th><th scope="col" class="num">Runs</th><th scope="col" class="num">${inTimes(threshold) ? "× usual" : "Over"}</th>${threshold.isLimit && html`<th scope="col" class="num">Late</th>`}</tr></thead>
-    <tbody>${herds.slice(0, MOST_HERDS).map((each) => html`<tr key=${each.time} class=${minutes[chosen] === each ? "chosen" : null}><td class="nowrap"><button type="button" class="disc" aria-pressed=${String(minutes[chosen] === each)} title=${utcText(each.time)} onClick=${() => onPick(minutes.indexOf(each))}>${name(each.time)}</button></td>
-      <td class="num">${count(each.runs)}</td><td class="num t-retry">${inTimes(threshold) ? (each.runs / threshold.usual).toFixed(1) : count(each.runs - threshold.value)}</td>${threshold.isLimit && html`<td class="num faint">${late(each.runs - threshold.value)}</td>`}</tr>`)}</tbody></table>
+    <tbody>${herds.slice(0, MOST_HERDS).map(
+      (
+        each,
+      ) => html`<tr key=${each.time} class=${minutes[chosen] === each ? "chosen" : null}><td class="nowrap"><button type="button" class="disc" aria-pressed=${String(minutes[chosen] === each)} title=${utcText(each.time)} onClick=${() => onPick(minutes.indexOf(each))}>${name(each.time)}</button></td>
+      <td class="num">${count(each.runs)}</td><td class="num t-retry">${inTimes(threshold) ? (each.runs / threshold.usual).toFixed(1) : count(each.runs - threshold.value)}</td>${threshold.isLimit && html`<td class="num faint">${late(each.runs - threshold.value)}</td>`}</tr>`,
+    )}</tbody></table>
     ${herds.length > MOST_HERDS && html`<p class="fine">${plural(herds.length - MOST_HERDS, "more minute")}</p>`}<//>`;
 }
 
 export function Jitter({ minutes, chosen, threshold, name }) {
   const [seconds, setSeconds] = useState(300);
   const here = minutes[chosen];
-  if (!here?.runs) return html`<${Card} title="What jitter would do"><p class="faint">No run is due at ${here ? name(here.time) : "this minute"}. Choose another minute.</p><//>`;
+  if (!here?.runs)
+    return html`<${Card} title="What jitter would do"><p class="faint">No run is due at ${here ? name(here.time) : "this minute"}. Choose another minute.</p><//>`;
   const after = withJitter(minutes, chosen, seconds);
   const peak = Math.max(...after.map((each) => each.runs));
   const said = sentence(here, peak, seconds, threshold, name);
@@ -38,15 +46,33 @@ export function Jitter({ minutes, chosen, threshold, name }) {
 }
 
 function sentence(here, peak, seconds, threshold, name) {
-  if (!seconds) return { strong: `${plural(here.runs, "run")} start within one minute.`, text: "Move the slider to spread them." };
+  if (!seconds)
+    return { strong: `${plural(here.runs, "run")} start within one minute.`, text: "Move the slider to spread them." };
   const over = peak > threshold.value;
-  const limit = threshold.isLimit ? (here.runs > threshold.value ? (over ? " Some still wait for the limit." : " No run waits for the limit any more.") : "") : over ? " It is still a herd." : "";
-  return { strong: `${count(here.runs)} a minute become ${count(Math.ceil(peak))}.`, text: `${limit.trim()} Each starts up to ${duration(seconds * 1000)} after ${name(here.time)}, by a fixed offset of its own: jitter_seconds of the job.`.trim() };
+  const limit = threshold.isLimit
+    ? here.runs > threshold.value
+      ? over
+        ? " Some still wait for the limit."
+        : " No run waits for the limit any more."
+      : ""
+    : over
+      ? " It is still a herd."
+      : "";
+  return {
+    strong: `${count(here.runs)} runs in one minute become at most ${count(Math.ceil(peak))} a minute.`,
+    text: `${limit.trim()} Each starts up to ${duration(seconds * 1000)} after ${name(here.time)}, at a fixed offset of its own: set jitter_seconds of the job.`.trim(),
+  };
 }
 
 function draw(after, here, threshold, width) {
   const [left, top, bottom, right] = [34, 10, 112, width - 2];
-  const values = steps(Math.max(here.runs, ...after.map((each) => each.runs), threshold.isLimit && threshold.value < here.runs * 3 ? threshold.value : 0));
+  const values = steps(
+    Math.max(
+      here.runs,
+      ...after.map((each) => each.runs),
+      threshold.isLimit && threshold.value < here.runs * 3 ? threshold.value : 0,
+    ),
+  );
   const y = (value) => bottom - (value / values.at(-1)) * (bottom - top);
   const slot = (right - left) / after.length;
   const x = (place) => left + place * slot;

@@ -6,12 +6,12 @@ Many plain words are reserved in DynamoDB, so every attribute is a placeholder o
 from collections.abc import Mapping
 from typing import Any
 
-from onthedot.codec import Stored, encode_field
-from onthedot.domain.runs.listing import label_of
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Status
+from onthedot.core.codec import Stored, encode_field
+from onthedot.core.moves import Move
+from onthedot.core.records import Status
+from onthedot.core.schema import LABEL, PARTITION_KEY, SORT_KEY
 from onthedot.engines.aws.dynamodb.keys import run_key
-from onthedot.schema import LABEL, PARTITION_KEY, SORT_KEY
+from onthedot.jobs.listing import label_of
 
 Attribute = dict[str, Any]
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from onthedot.domain.errors import OnthedotError
-from onthedot.ports import Clock
-from onthedot.schema import TTL_ATTRIBUTE
+from onthedot.core.errors import OnthedotError
+from onthedot.core.ports import Clock
+from onthedot.core.schema import TTL_ATTRIBUTE
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from onthedot.codec import Stored
-from onthedot.domain.errors import Unavailable, Unreadable, UnreadableRecord
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.runs.dead_letters import ALWAYS, Window
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import aside_slot, slot_shard
+from onthedot.core.codec import Stored
+from onthedot.core.errors import Unavailable, Unreadable, UnreadableRecord
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.keys import RUN_PREFIX, may_be_record
+from onthedot.core.moves import Move
+from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry, Undecided
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DUE, PARTITION_KEY, SORT_KEY
+from onthedot.core.slots import aside_slot, slot_shard
 from onthedot.engines.aws.dynamodb.dead_letters import page_of_failed
-from onthedot.engines.aws.dynamodb.items import to_entry, to_item, to_run
-from onthedot.engines.aws.dynamodb.keys import RUN_PREFIX, may_be_record, run_id_of, run_key
+from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from onthedot.engines.aws.dynamodb.listing import listed_jobs
 from onthedot.engines.aws.dynamodb.moves import (
     insert_statement,
@@ -25,11 +26,11 @@ from onthedot.engines.aws.dynamodb.moves import (
     to_attribute,
     update_item_arguments,
 )
+from onthedot.engines.aws.dynamodb.records import to_entry, to_item, to_run
 from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
 from onthedot.engines.aws.leftovers import batches, retry_leftovers
 from onthedot.engines.entries import read_each
-from onthedot.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry, Undecided
-from onthedot.schema import DUE, PARTITION_KEY, SORT_KEY
+from onthedot.jobs.failed import ALWAYS, Window
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -229,6 +230,20 @@ class DynamoRunStore:
         last = reply.get("LastEvaluatedKey")
         entries, faulty = read_each(reply["Items"], to_entry)
         return Page(entries, json.dumps(last) if last else None, faulty)
+
+    def slots(self, cursor: str | None = None) -> Page[str]:
+        start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
+        with translated("slots"):
+            reply = self._client.scan(
+                TableName=self._table,
+                IndexName=DUE.name,
+                ProjectionExpression="#slot",
+                ExpressionAttributeNames={"#slot": DUE.partition_key},
+                Limit=self._slot_page,
+                **start,
+            )
+        last = reply.get("LastEvaluatedKey")
+        return Page([item[DUE.partition_key]["S"] for item in reply["Items"]], json.dumps(last) if last else None)
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None, window: Window = ALWAYS) -> Page[Record]:
         ids, further = page_of_failed(self._client, self._table, tenant, limit, cursor, window=window)

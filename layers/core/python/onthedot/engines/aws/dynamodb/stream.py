@@ -4,11 +4,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from onthedot.domain.runs.records import Record
-from onthedot.engines.aws.dynamodb.items import to_run
-from onthedot.engines.aws.dynamodb.keys import JOB_SORT_KEY, RUN_PREFIX
-from onthedot.ports import RecordChange
-from onthedot.schema import SORT_KEY
+from onthedot.core.keys import JOB_SORT_KEY, RUN_PREFIX
+from onthedot.core.records import Record
+from onthedot.core.schema import SORT_KEY
+from onthedot.engines.aws.dynamodb.records import to_run
+from onthedot.events.ports import RecordChange
 
 _LOG: Final = logging.getLogger(__name__)
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from onthedot.domain import compact_json
-from onthedot.domain.errors import Unreachable
-from onthedot.domain.runs.queue_names import dead_letters_url, queue_key
-from onthedot.domain.runs.records import Priority
+from onthedot.core import json_text
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unreachable
+from onthedot.core.ports import Clock, Deadline, QueueCounts, Received, RunMessage
+from onthedot.core.slots import dead_letters_url, queue_key
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH
 from onthedot.engines.aws.sqs.sending import QueueSender
 from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
-from onthedot.ports import Clock, Deadline, QueueCounts, Received, RunMessage
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
@@ -213,7 +213,7 @@ def message_body(message: RunMessage) -> str:
         "pool": message.pool,
     }
     some = {"gates": message.gates, "woken": message.woken, "start_by": message.start_by, "trace": message.trace}
-    return compact_json.to_text({**body, **{name: value for name, value in some.items() if value not in (None, ())}})
+    return json_text.to_text({**body, **{name: value for name, value in some.items() if value not in (None, ())}})
 
 
 def read_message(body: str) -> RunMessage:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from onthedot.domain.errors import Unavailable, Unreachable
+from onthedot.core.errors import Unavailable, Unreachable
+from onthedot.core.ports import Clock, Deadline, RunMessage
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import first_backoff, pause, tens
-from onthedot.ports import Clock, Deadline, RunMessage
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient

@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from onthedot.core.ports import Clock, Deadline, Tick
 from onthedot.engines.aws.errors import translated
 from onthedot.engines.aws.leftovers import retry_leftovers, tens
 from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
-from onthedot.ports import Clock, Deadline, Tick
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from onthedot.domain.errors import Unavailable
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Clock
 from onthedot.engines.aws.errors import translated
-from onthedot.ports import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient

@@ -1,0 +1,1 @@
+"""Who may call: tokens, the keys that sign calls, and all data of a tenant."""

@@ -1,1 +1,0 @@
-"""The console: the page and its files, the same on both engines."""

@@ -1,1 +1,0 @@
-"""Events: calls that take them by REST and from the event bus, and the patterns of jobs that wait for them."""

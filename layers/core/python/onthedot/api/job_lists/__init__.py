@@ -1,1 +1,0 @@
-"""Lists of jobs: calls that find jobs by filters."""

@@ -1,1 +1,0 @@
-"""Jobs: calls that submit, show, change, stop and run them."""

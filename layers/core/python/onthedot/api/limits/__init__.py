@@ -1,1 +1,0 @@
-"""Limits: calls by which an admin limits the tenants of a stage."""

@@ -1,1 +1,0 @@
-"""Queues: the call that shows how many runs wait for workers."""

@@ -1,1 +1,0 @@
-"""Signing keys: calls that show and rotate the keys which sign a tenant's HTTP calls."""

@@ -1,1 +1,0 @@
-"""Targets in requests and answers: models of each type of target, and views that mask their secrets."""

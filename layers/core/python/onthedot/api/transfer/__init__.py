@@ -1,1 +1,0 @@
-"""Transfer: calls by which an admin freezes, exports, imports and releases a stage."""

@@ -1,1 +1,0 @@
-"""Pull workers: calls that register them, take their heartbeats, lease runs to them and show them."""

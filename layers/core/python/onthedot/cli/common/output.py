@@ -1,0 +1,186 @@
+"""What commands print: tables, JSON documents, and the next useful commands.
+
+stdout has nothing but data; notes go to stderr. A terminal gets words and one line a row, a pipe gets tabs and the
+API's own values.
+"""
+
+import json
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, Final
+
+import click
+
+from onthedot.cli.common.durations import briefly
+from onthedot.cli.common.moments import day_and_clock, read_moment, this_moment
+from onthedot.cli.text import printable, short
+
+GAP: Final = 2
+MIN_WIDTH: Final = 6
+"""No column is cut below this."""
+MIN_TEXT_WIDTH: Final = 12
+"""No text is cut below this to make room for other columns."""
+TEXTS: Final = frozenset({"WHY", "PROGRESS", "SCHEDULE", "CAPABILITIES", "HEAVIEST", "AFTER"})
+"""Columns that are cut before times and names, which a user copies into the next command."""
+NOTHING: Final = "-"
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the API's answer; a list as JSON lines.")
+document_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+result_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as one JSON document, and the steps to stderr."
+)
+
+
+@contextmanager
+def steps(*, as_json: bool) -> Iterator[None]:
+    """With `as_json`, print everything in the block to stderr, so that stdout has only the document after it."""
+    if not as_json:
+        yield
+        return
+    with redirect_stdout(sys.stderr):
+        yield
+
+
+def is_for_people() -> bool:
+    """Return whether stdout is a terminal."""
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
+def print_document(document: Any) -> None:
+    """Print a document on one line."""
+    click.echo(json.dumps(document, ensure_ascii=False))
+
+
+def print_unchanged(document: Any) -> None:
+    """Print the answer of one call as the API wrote it."""
+    click.echo(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+
+
+def print_next(*commands: str) -> None:
+    """Print the next useful commands to stderr, dimmed."""
+    click.secho("  " + "    ".join(commands), dim=True, err=True)
+
+
+class Cells:
+    """Makes the cells of a table: words for people, the API's values for a pipe."""
+
+    def __init__(self) -> None:
+        self.now = this_moment()
+        self.for_people = is_for_people()
+
+    def time(self, text: Any) -> str:
+        moment = read_moment(text)
+        if moment is None:
+            return NOTHING
+        return day_and_clock(moment, self.now) if self.for_people else str(text)
+
+    def seconds(self, seconds: float | None) -> str:
+        if seconds is None:
+            return NOTHING
+        return briefly(seconds) if self.for_people else f"{seconds:,.3f} s"
+
+
+def print_list(
+    entries: Iterable[dict[str, Any]],
+    header: Sequence[str],
+    row: Callable[[dict[str, Any]], Sequence[str]],
+    otherwise: str,
+    *,
+    as_json: bool,
+    hidden: Collection[str] = (),
+) -> list[dict[str, Any]]:
+    """Print entries as JSON lines or as rows, and return them. Without any, people get the sentence `otherwise`."""
+    if not as_json:
+        found = list(entries)
+        print_rows(header, [row(one) for one in found], otherwise, hidden)
+        return found
+    found = []
+    for one in entries:
+        print_document(one)
+        found.append(one)
+    return found
+
+
+def print_rows(
+    header: Sequence[str], rows: Sequence[Sequence[str]], otherwise: str = "", hidden: Collection[str] = ()
+) -> None:
+    """Print rows below a header, one a line. Without rows, print the sentence `otherwise` to stderr.
+
+    A terminal leaves out the columns in `hidden` and cuts the longest cells.
+    """
+    if not rows:
+        click.echo(otherwise, err=True)
+        return
+    shown = [[short(printable(cell)) for cell in row] for row in rows]
+    if not is_for_people():
+        for line in (header, *shown):
+            click.echo("\t".join(line))
+        return
+    places = [place for place, name in enumerate(header) if name not in hidden]
+    print_lines([header[place] for place in places], [[row[place] for place in places] for row in shown])
+
+
+def print_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows that fit into the terminal. A column without a value is left out."""
+    all_columns = list(zip(header, *rows, strict=True))
+    columns = [column for column in all_columns if any(cell != NOTHING for cell in column[1:])] or all_columns
+    texts = [place for place, column in enumerate(columns) if column[0] in TEXTS]
+    widths = fitted([max(map(width, column)) for column in columns], shutil.get_terminal_size().columns, texts)
+    first, *others = zip(*columns, strict=True)
+    click.secho(line_of(first, widths), bold=True)
+    for row in others:
+        click.echo(line_of(row, widths))
+
+
+def fitted(widths: Sequence[int], room: int, texts: Sequence[int] = ()) -> list[int]:
+    """Return widths of columns that fit into a line: the widest are cut, those of `texts` first."""
+    found = list(widths)
+    for places, least in ((texts, MIN_TEXT_WIDTH), (range(len(found)), MIN_WIDTH)):
+        over = sum(found) + GAP * (len(found) - 1) - room
+        while over > 0 and places and max(found[place] for place in places) > least:
+            found[max(places, key=lambda place: found[place])] -= 1
+            over -= 1
+    return found
+
+
+def line_of(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return the cells beside each other, each cut and padded to its width."""
+    shown = [cut(text, most) for text, most in zip(cells, widths, strict=True)]
+    padded = (text + " " * (most - width(text) + GAP) for text, most in zip(shown, widths, strict=True))
+    return "".join(padded).rstrip()
+
+
+def width(text: str) -> int:
+    """Return the number of cells that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(one) else 1 + (unicodedata.east_asian_width(one) in "WF") for one in text)
+
+
+def cut(text: str, cells: int) -> str:
+    """Return the text, or its beginning and an ellipsis, in at most so many cells."""
+    if width(text) <= cells:
+        return text
+    kept = text[:cells]
+    while kept and width(kept) > cells - 1:
+        kept = kept[:-1]
+    return f"{kept}…"
+
+
+def wrapped(text: str, cells: int) -> list[str]:
+    """Return a text as lines of at most so many cells, broken between words where that is possible."""
+    lines, room = [""], max(cells, MIN_WIDTH)
+    for word in text.split(" "):
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if width(joined) <= room:
+            lines[-1] = joined
+            continue
+        lines += [word] if lines[-1] else []
+        lines[-1] = lines[-1] or word
+        while width(lines[-1]) > room:
+            lines[-1:] = [lines[-1][:room], lines[-1][room:]]
+    return lines

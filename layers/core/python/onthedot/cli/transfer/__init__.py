@@ -1,1 +1,0 @@
-"""Commands that move the data of a stage: export, import, thaw, backup."""

@@ -1,1 +1,0 @@
-"""The command `onthedot worker`, and the parts that only it needs."""

@@ -1,0 +1,1 @@
+"""The core of the scheduler, which every part uses. It knows no feature."""

@@ -1,0 +1,56 @@
+"""The choices that a client makes about a job, besides its schedule, and their bounds.
+
+This module imports nothing heavy, so that the command line may know them. Other code imports them from the modules that
+work with them.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+MAX_JOBS: Final = 500
+"""Jobs of a workflow."""
+MOST_GATES: Final = 3
+"""Most gates that a job names."""
+LONGEST_PULL: Final = 39_600
+"""Most seconds of an attempt in a pull pool. SQS hides a message for at most 12 hours."""
+
+
+class Priority(StrEnum):
+    """The priority of a run: which queue of its pool it waits in."""
+
+    HIGH = "HIGH"
+    MEDIUM = "MEDIUM"
+    LOW = "LOW"
+
+
+class OnParentFailure(StrEnum):
+    """The rule for a child whose parent did not succeed."""
+
+    FAIL = "fail"
+    """The child fails too."""
+    RUN = "run"
+    """The child runs all the same."""
+    SKIP = "skip"
+    """The child is skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """The rule for retries: wait `backoff * factor**n`, at most `max_backoff`, with full jitter unless switched off."""
+
+    max_retries: int = 3
+    backoff_seconds: float = 2.0
+    factor: float = 2.0
+    max_backoff_seconds: float = 900.0
+    jitter: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """The requirements on a worker that a user gives with a job."""
+
+    capabilities: tuple[str, ...] = ()
+    cpu: float = 0
+    memory_mb: int = 0
+    storage_mb: int = 0

@@ -1,0 +1,85 @@
+"""The ports that scheduling needs, as one value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from onthedot.core.ports import Blobs, Clock, LeaseWaits, RunQueues, RunStore, TickTimes
+from onthedot.core.slots import Deployment
+from onthedot.gates.names import GateId
+from onthedot.gates.ports import KnownGate
+from onthedot.transfer.ports import Transfer
+
+if TYPE_CHECKING:
+    from onthedot.access.signing_store import SigningStore
+    from onthedot.access.token_store import TokenStore
+    from onthedot.core.shard_store import ShardStore
+    from onthedot.events.pattern_store import PatternStore
+    from onthedot.gates.limit_store import LimitsStore
+    from onthedot.gates.state_store import GateStore
+    from onthedot.statistics.store import StatisticsStore
+    from onthedot.transfer.stage_store import StageStore
+    from onthedot.workers.registry import WorkerRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTicks:
+    """The ticks as this process has read them lately."""
+
+    at: int
+    """The time of the read."""
+    ticked: Mapping[int, int]
+    """The time of the last completed tick of each shard that had one."""
+    born: Mapping[int, int]
+    """The time since which each shard is in use. It is missing for a shard that no writer has used."""
+    failed: bool = False
+    """Whether they could not be read."""
+    earlier: int | None = None
+    """Of a process that does all ticks itself: the last tick before its start."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPart:
+    """A part of an overview as this process has read it lately."""
+
+    until: int
+    """The time from which it is read again."""
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The stores, queues and parameters of one deployment. The modules in `wiring` build it."""
+
+    store: RunStore
+    queues: RunQueues
+    blobs: Blobs
+    clock: Clock
+    deployment: Deployment
+    limits: "LimitsStore"
+    registry: "WorkerRegistry"
+    signing: "SigningStore"
+    patterns: "PatternStore"
+    shards: "ShardStore"
+    gates: "GateStore"
+    tokens: "TokenStore"
+    tick_times: TickTimes
+    stage: "StageStore" = field(compare=False)
+    statistics: "StatisticsStore" = field(compare=False)
+    lease_waits: LeaseWaits | None = None
+    """The leases of pull workers that wait for a run. None: a lease is answered at once."""
+    ticking_since: int | None = None
+    """The time at which this process began to do all ticks, if it does. Health counts no earlier tick."""
+    index_lags: bool = True
+    """Whether a write may be missing from a read of a slot that follows it."""
+    transfer: Transfer | None = field(default=None, compare=False)
+    """None: this engine can neither export nor import."""
+    kind: str = "embedded"
+    """The name of the engine: `embedded` or `aws`."""
+    stage_name: str = "serve"
+    known_gates: dict[GateId, KnownGate] = field(default_factory=dict, compare=False)
+    """The gates of queues that this process has read lately."""
+    known_parts: dict[tuple[str, str], KnownPart] = field(default_factory=dict, compare=False)
+    """The parts of overviews that this process has read lately, by tenant and name."""
+    known_ticks: list[KnownTicks] = field(default_factory=list, compare=False)
+    """The last read of the ticks, at most one. Anyone may ask for the health, and a flood of calls must not read."""

@@ -1,0 +1,235 @@
+"""The end of an attempt: store its result, retry or end the run, and free what it held."""
+
+import random
+from dataclasses import dataclass, replace
+from typing import Final
+
+from onthedot.core import lifecycle
+from onthedot.core.choices import RetryPolicy
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ids import fresh_generation
+from onthedot.core.lifecycle import Failure
+from onthedot.core.moves import Move, applied
+from onthedot.core.outcomes import is_written
+from onthedot.core.ports import RESULT_BYTES, Answer, Blobs, Moved, Refused
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.retry import GiveUp, after_failure
+from onthedot.core.schema import RESULTS, blobs_of
+from onthedot.core.start import send_if_dispatched
+from onthedot.gates.give_back import give_back_places, wake_late
+from onthedot.gates.wake import Accept
+from onthedot.jobs.payloads import LINK_SECONDS
+from onthedot.targets.redaction import redacted
+from onthedot.workflows.notify import notify_children
+
+INLINE_BYTES: Final = 1024
+"""Longer results are blobs, so that the record's last move stays cheap."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """The place of a result: in the record, or in a blob."""
+
+    inline: str | None
+    ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownResult:
+    """A result as it is shown to a client."""
+
+    text: str | None
+    link: str | None
+
+
+def store_result(blobs: Blobs, run: Record, result: str | None) -> StoredResult:
+    """Store the result and return its place.
+
+    A long result has a key of this attempt alone, so writing it twice is harmless. The work is done, so a result that
+    cannot be stored is cut, and says so.
+    """
+    content = (result or "").encode()
+    if len(content) <= INLINE_BYTES:
+        return StoredResult(result)
+    key = f"{blobs_of(run.tenant, RESULTS)}{run.run_id}/{run.attempt}-{run.attempt_token}"
+    try:
+        blobs.put(key, content[:RESULT_BYTES])
+    except Unavailable as error:
+        return StoredResult(f"{content[: INLINE_BYTES // 2].decode(errors='ignore')}… (cut: {error})"[:INLINE_BYTES])
+    return StoredResult(None, key)
+
+
+def short_result(blobs: Blobs, run: Record) -> ShownResult:
+    """Return the result of a run for a listing: a short one as text, a long one as a link."""
+    return ShownResult(run.result, result_link(blobs, run))
+
+
+def whole_result(blobs: Blobs, run: Record) -> ShownResult:
+    """Return the result of a run, with the text of a long one where the engine has no links.
+
+    Raise Unavailable when it cannot be read now.
+    """
+    shown = short_result(blobs, run)
+    if run.result_ref is None or shown.link is not None:
+        return shown
+    content = blobs.get(run.result_ref)
+    return ShownResult(None if content is None else content.decode(errors="replace"), None)
+
+
+def result_link(blobs: Blobs, run: Record) -> str | None:
+    """Return a URL that shows a long result for a while. None: it is short, or the engine has no such URLs."""
+    return None if run.result_ref is None else blobs.link(run.result_ref, LINK_SECONDS)
+
+
+FINISH_PAUSE_MS: Final = 500
+ERROR_CHARACTERS: Final = 300
+CLASS_CHARACTERS: Final = 60
+FENCED_OFF: Final = "fenced off"
+
+
+def finish_run(
+    engine: Engine,
+    run: Record,
+    definition: Definition | None,
+    answer: Answer,
+    *,
+    chance: random.Random,
+    patience_ms: int = lifecycle.LEASE_MS,
+    accept: Accept | None = None,
+) -> str:
+    """Store the end of the attempt. Return the run's new status in lower case.
+
+    Then give back its places at gates, and wake the next run at each. `accept` may take such a run.
+
+    Return FENCED_OFF when another attempt owns the run by now: then nothing was written. Raise Unavailable when the
+    store fails for longer than the patience.
+    """
+    now = engine.clock.now()
+    until = now + patience_ms
+    move = _finishing_move(engine, run, definition, answer, now=now, chance=chance)
+    outcome = _move_persistently(engine, move, until)
+    while isinstance(outcome, Refused) and (grown := _with_new_children(outcome.current, run)) is not None:
+        run = grown
+        move = _finishing_move(engine, run, definition, answer, now=now, chance=chance)
+        outcome = _move_persistently(engine, move, until)
+    if isinstance(outcome, Refused) and _asks_to_stop(outcome.current, run):
+        move = lifecycle.stop(run, now, failure_of(answer), engine.deployment)
+        outcome = _move_persistently(engine, move, until)
+    if not is_written(outcome, lambda current: _shows_finish(current, run, move)):
+        give_back_places(engine, run)
+        return FENCED_OFF
+    late = give_back_places(engine, run, accept)
+    stored = outcome.run if isinstance(outcome, Moved) else None
+    finished = stored or applied(run, move)
+    send_if_dispatched(engine, finished)
+    notify_children(engine, finished)
+    wake_late(engine, late, accept)
+    return move.to.value.lower()
+
+
+def _finishing_move(
+    engine: Engine, run: Record, definition: Definition | None, answer: Answer, *, now: int, chance: random.Random
+) -> Move:
+    deployment = engine.deployment
+    if answer.ok:
+        stored = store_result(engine.blobs, run, answer.result)
+        return lifecycle.succeed(run, now, stored.inline, deployment, result_ref=stored.ref)
+    failure = failure_of(answer)
+    if run.cancel_requested is not None:
+        return lifecycle.stop(run, now, failure, deployment)
+    if answer.lost:
+        return lifecycle.lose(run, now, generation=fresh_generation(), deployment=deployment, how=failure.error)
+    if answer.handed_back:
+        return lifecycle.hand_back(
+            run,
+            now,
+            failure,
+            generation=fresh_generation(),
+            deployment=deployment,
+            after_ms=answer.retry_after_ms or 0,
+        )
+    decision = after_failure(
+        RetryPolicy() if definition is None else definition.retry,
+        run.failures + 1,
+        error=failure.error,
+        retryable=answer.retryable,
+        retry_after_ms=answer.retry_after_ms,
+        now=now,
+        chance=chance,
+    )
+    if isinstance(decision, GiveUp):
+        return lifecycle.fail(run, now, failure=failure, why=decision.why, deployment=deployment)
+    return lifecycle.retry(
+        run, now, at=decision.at, failure=failure, generation=fresh_generation(), deployment=deployment
+    )
+
+
+def failure_of(answer: Answer) -> Failure:
+    """Return the failure of an attempt, bounded and without secrets: it is stored and shown with the run."""
+    error = redacted(answer.error or "failed without a reason")[:ERROR_CHARACTERS]
+    return Failure(error, answer.error_class and answer.error_class[:CLASS_CHARACTERS])
+
+
+def _move_persistently(engine: Engine, move: Move, until: int) -> Moved | Refused:
+    """Apply the move, and try again while the store fails.
+
+    The work is done, and must not be repeated because the store failed.
+    """
+    while True:
+        try:
+            return engine.store.move(move)
+        except Unavailable:
+            if engine.clock.now() + FINISH_PAUSE_MS >= until:
+                raise
+            engine.clock.sleep_until(engine.clock.now() + FINISH_PAUSE_MS)
+
+
+def _with_new_children(current: Record | None, run: Record) -> Record | None:
+    """Return the run with the children that were added while it ran, because the move that ends it must know them.
+
+    None: there are none, or another attempt owns the run.
+    """
+    if current is None or current.status is not Status.RUNNING or current.attempt_token != run.attempt_token:
+        return None
+    if current.dependents == run.dependents:
+        return None
+    return replace(run, dependents=current.dependents, children=current.children)
+
+
+def _asks_to_stop(current: Record | None, run: Record) -> bool:
+    """Return whether the job was cancelled while this attempt ran: then the run is not tried again."""
+    if current is None or current.status is not Status.RUNNING or current.attempt_token != run.attempt_token:
+        return False
+    return current.cancel_requested is not None
+
+
+def _shows_finish(current: Record, run: Record, move: Move) -> bool:
+    """Return whether the stored record is the result of this very move."""
+    if current.attempt != run.attempt or current.attempt_token != run.attempt_token:
+        return False
+    return current.status is move.to and current.generation == move.changes.get("generation", run.generation)
+
+
+CANCELLED: Final = "the job was cancelled"
+FENCED: Final = "another attempt owns the run"
+NOT_EXTENDED: Final = "the lease could not be extended"
+OVERRUN: Final = "it outlasted its time-out"
+STOPPED: Final = "the worker was stopped"
+
+
+def answer_for_stopped(reason: str, answer: Answer | None) -> Answer:
+    """Return the answer to record for an attempt that was asked to stop for this reason.
+
+    `answer` is the target's own answer, None when the target did not end. A success stays a success. An attempt that
+    the worker had to break off is handed back, so that it does not count as a failure of the run.
+    """
+    if answer is not None and answer.ok:
+        return answer
+    if reason in (STOPPED, NOT_EXTENDED):
+        return Answer(ok=False, handed_back=True, error=reason, error_class="released")
+    if reason == OVERRUN:
+        return Answer(ok=False, error=reason, error_class="timeout")
+    if answer is not None and not answer.lost:
+        return answer
+    return Answer(ok=False, error=reason, error_class="cancelled", retryable=False)

@@ -1,0 +1,119 @@
+"""Fire times that a job gives up, because it is changed or stopped before they are settled.
+
+An outage or a pause can hold up fire times of a recurring job. When a client then gives the job another schedule,
+cancels it or deletes it, no later pass settles these times. They become one skipped range.
+
+The job and the range are two records, and the API can die between two writes. Which write comes first?
+
+- The range first: the change may then be refused, or the API may die. The job would settle the same times itself, and
+  they would have two outcomes.
+- The job first, without more: if the API dies, the times have no outcome, and the schedule that they came from is gone.
+
+So the move that changes the job also writes the times into the job, as `given_up`. It is one write: either the job
+keeps its times and settles them, or it has given them up and says so. The same move puts the job into a slot that is
+read soon. Then the API stores the range, if absent. A last move takes the times out of the job, and puts the job into
+the slot where it belongs. When the API dies before that, a dispatcher repeats these two writes: the claim pass for an
+ACTIVE job, the sweep for any other. A client that changes the job meanwhile repeats them first. Repeating them changes
+nothing: the id of the range comes from its first time.
+
+A job without such times gets no field and no further write. A run's own record decides about its time, and a range
+covers the other times between its first and its last. So times that have a record already are not counted again.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from onthedot.core.ids import is_scheduled
+from onthedot.core.moves import Expect, Move, applied
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.slots import Deployment, fire_slot, shard_of, watch_slot
+from onthedot.core.stamping import MISSED_PER_PASS, expected_times, skipped_range
+from onthedot.schedules.counting import count_fires, last_fire
+from onthedot.schedules.schedule import Schedule
+
+_LIVE = (Status.ACTIVE, Status.PAUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """The times that a job gives up."""
+
+    first: int
+    last: int
+    count: int
+
+    @property
+    def text(self) -> str:
+        """The value as a job stores it."""
+        return f"{self.first} {self.last} {self.count}"
+
+
+def first_unsettled(job: Record, move: Move, now: int) -> int | None:
+    """Return the first time that the job would never settle after this move, or None if there is none."""
+    after = applied(job, move)
+    if job.recurrence is None or job.status not in _LIVE:
+        return None
+    if after.status in _LIVE and after.schedule_version == job.schedule_version:
+        return None  # the job keeps its position
+    times = expected_times(job.recurrence.schedule, settled_until(job), now + 1, 1)
+    return times[0] if times else None
+
+
+def giving_up(job: Record, move: Move, recorded: Sequence[Record], now: int, deployment: Deployment) -> Move:
+    """Let the move write into the job the times that it gives up, and put the job into a slot that is read soon.
+
+    `recorded` are the records of these times that exist already.
+    """
+    times = _given_up(job, recorded, now)
+    if times is None:
+        return move
+    shard = shard_of(job.job_id, deployment.shards)
+    slot = fire_slot(shard, now, now) if move.to is Status.ACTIVE else watch_slot(shard, now, now)
+    return replace(move, changes={**move.changes, "given_up": times.text, "slot": slot})
+
+
+def given_up_range(job: Record, now: int, deployment: Deployment) -> Record:
+    """Return the skipped range of the times that the job has given up."""
+    first, last, count = (int(number) for number in (job.given_up or "").split())
+    what = "changed" if job.status in _LIVE else "stopped"
+    why = f"the job was {what} before these missed times were settled"
+    return skipped_range(job, [first, last], why, now, deployment, count)
+
+
+def range_is_stored(job: Record, now: int, deployment: Deployment) -> Move:
+    """Take the given-up times out of the job, because their range is stored, and put the job where it belongs."""
+    shard = shard_of(job.job_id, deployment.shards)
+    slot = fire_slot(shard, job.fire_at, now) if job.status is Status.ACTIVE else None
+    expect = Expect(frozenset({job.status}), {"given_up": job.given_up, "fire_at": job.fire_at})
+    return Move(job.run_id, expect, job.status, {"given_up": None, "slot": slot})
+
+
+def settled_until(job: Record) -> int:
+    """Return the last time that the job has settled.
+
+    Clocks may jump over times between this one and the next fire time. Such times are recorded together with that fire
+    time.
+    """
+    return job.fire_at - 1 if job.accounted_until is None else min(job.fire_at - 1, job.accounted_until)
+
+
+def _given_up(job: Record, recorded: Sequence[Record], now: int) -> GivenUp | None:
+    if job.recurrence is None:
+        return None
+    schedule, until = job.recurrence.schedule, now + 1
+    times = expected_times(schedule, settled_until(job), until, MISSED_PER_PASS)
+    runs = {r.nominal_at for r in recorded if is_scheduled(r.run_id) and r.nominal_at < until}
+    ranges = [(r.nominal_at, r.skipped_until or r.nominal_at) for r in recorded if r.kind is Kind.SKIPPED_RANGE]
+    left = [at for at in times if at not in runs and not any(first <= at <= last for first, last in ranges)]
+    if not left:
+        return None
+    if len(times) < MISSED_PER_PASS:
+        return GivenUp(left[0], left[-1], len(left))
+    return _many(schedule, left, times[-1], runs, until)
+
+
+def _many(schedule: Schedule, left: Sequence[int], computed: int, runs: Collection[int], until: int) -> GivenUp:
+    """Count the times behind the last computed one too, which may be millions."""
+    last = last_fire(schedule, left[-1], until) or left[-1]
+    beyond = count_fires(schedule, computed, until) - sum(at > computed for at in runs)
+    return GivenUp(left[0], last, len(left) + beyond)

@@ -1,0 +1,321 @@
+"""Items: the port for everything that is stored and is no run. Each engine implements it once.
+
+An item has a partition, a place in the order of its partition, and named values. An item whose `expires_at` has passed
+is as if it were not there, for reads, conditions and changes, even if it is still stored; only `scan` returns it.
+
+Every method may raise Unavailable after its bounded retries. A write that raised it may have happened. So a caller that
+must know writes a text that no one else writes, and finds it again in the item that refuses its second try.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import eq, gt, lt
+from typing import Any, Final, NamedTuple, Protocol
+
+from onthedot.core.errors import Unavailable
+from onthedot.core.keys import Key
+from onthedot.core.ports import Page
+from onthedot.core.schema import TTL_ATTRIBUTE
+
+Value = str | int | frozenset[str]
+Values = Mapping[str, Value]
+EXPIRES_AT: Final = TTL_ATTRIBUTE
+"""The value with the epoch second from which an item has expired."""
+
+FORMAT: Final = "format"
+"""The value with the format of an item. As with records, the first format is not stored. See `codec.FORMAT`."""
+
+
+class Item(NamedTuple):
+    """A stored item. Values that are damaged are missing or have another type: whoever reads them checks."""
+
+    key: Key
+    values: Values
+
+    def text(self, name: str) -> str:
+        """Return a text. Raise KeyError or TypeError."""
+        value = self.values[name]
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is no text")
+        return value
+
+    def number(self, name: str) -> int:
+        """Return a number. Raise KeyError or TypeError."""
+        value = self.values[name]
+        if not isinstance(value, int):
+            raise TypeError(f"{name} is no integer")
+        return value
+
+    def texts(self, name: str) -> frozenset[str]:
+        """Return a set, which is empty if it is missing. Raise TypeError."""
+        value = self.values.get(name, frozenset())
+        if not isinstance(value, frozenset):
+            raise TypeError(f"{name} is no set")
+        return value
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether a newer version wrote the item, in a format that this version does not know."""
+        return FORMAT in self.values
+
+    def refuse_newer(self, what: str) -> None:
+        """Raise Unavailable for an item of a newer version. A process of that version can go on with it."""
+        if self.is_newer:
+            raise Unavailable(
+                f"{what} has format {self.values[FORMAT]}, which only a newer version of onthedot can read"
+            )
+
+
+class Check(NamedTuple):
+    """One test of a condition."""
+
+    kind: str
+    name: str
+    value: Any = None
+
+    def __or__(self, other: "Check | AnyOf") -> "AnyOf":
+        return AnyOf((self, *(other.checks if isinstance(other, AnyOf) else (other,))))
+
+
+class AnyOf(NamedTuple):
+    """Several tests, of which one must hold."""
+
+    checks: tuple[Check, ...]
+
+    def __or__(self, other: Check) -> "AnyOf":
+        return AnyOf((*self.checks, other))
+
+
+Condition = Sequence[Check | AnyOf]
+"""All of them must hold, for the item as it is stored."""
+MISSING: Final = Check("missing", "")
+"""There is no item."""
+PRESENT: Final = Check("present", "")
+"""There is an item."""
+
+
+def absent(name: str) -> Check:
+    """Check that the item has no such value, or that there is no item."""
+    return Check("absent", name)
+
+
+KNOWN_FORMAT: Final[Check] = absent(FORMAT)
+"""The item is of a format that this version knows."""
+
+
+def exists(name: str) -> Check:
+    return Check("exists", name)
+
+
+def equals(name: str, value: Value | None) -> Check:
+    """Check that the value is this one. None: that it is absent."""
+    return absent(name) if value is None else Check("=", name, value)
+
+
+def below(name: str, bound: str | int) -> Check:
+    """Check that the value is less. An absent one is not, nor is one of another type."""
+    return Check("<", name, bound)
+
+
+def above(name: str, bound: str | int) -> Check:
+    """Check that the value is greater. An absent one is not, nor is one of another type."""
+    return Check(">", name, bound)
+
+
+def fewer(name: str, number: int) -> Check:
+    """Check that the set has fewer texts than this number. An absent one has none."""
+    return Check("fewer", name, number)
+
+
+def contains(name: str, text: str) -> Check:
+    """Check that the set has this text."""
+    return Check("contains", name, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an update changes. It names each value once."""
+
+    sets: Mapping[str, Value | None] = field(default_factory=dict)
+    """The new values. None removes one."""
+    adds: Mapping[str, int | frozenset[str]] = field(default_factory=dict)
+    """Numbers to add, where an absent value counts as 0, and texts to add to sets."""
+    takes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Texts to remove from sets. A set without texts is absent."""
+
+
+class Written(NamedTuple):
+    """The answer to a conditional write."""
+
+    done: bool
+    item: Item | None
+    """The item after the write, or the one that refused it. None: there is none."""
+
+
+class Update(NamedTuple):
+    """One of many updates. Its condition has no `AnyOf`, and all its checks are `equals` or `absent`."""
+
+    key: Key
+    change: Change
+    condition: Condition
+
+
+class Scanned(NamedTuple):
+    """A page of all that is stored."""
+
+    items: Sequence[Item]
+    last: Key | None
+    """The key after which the next page begins. None after the last page."""
+
+
+class Items(Protocol):
+    """A store of items. A read is of the present state unless the caller says that it may lag by some seconds."""
+
+    def get(self, key: Key) -> Item | None:
+        """Return an item."""
+        ...
+
+    def get_many(self, keys: Sequence[Key], *, may_lag: bool = False) -> Sequence[Item]:
+        """Return those of the items that exist, in any order."""
+        ...
+
+    def query(
+        self,
+        partition: str,
+        *,
+        begins: str = "",
+        span: tuple[str, str] | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+        may_lag: bool = False,
+    ) -> Page[Item]:
+        """Return a page of a partition, in the order of its sort keys. The cursor is the `after` of the next page.
+
+        `begins` or `span`, which includes its ends, choose by the sort key. A page may have fewer items than `limit`,
+        also none, and still have a cursor.
+        """
+        ...
+
+    def put(self, key: Key, values: Values, condition: Condition = ()) -> Written:
+        """Store an item in the place of the one that is there. It costs one write unit for each KB."""
+        ...
+
+    def put_many(self, items: Sequence[Item]) -> None:
+        """Store items, each on its own and in any order."""
+        ...
+
+    def update(self, key: Key, change: Change, condition: Condition = ()) -> Written:
+        """Change an item, whole or not at all. An item that is not there is made."""
+        ...
+
+    def update_many(self, updates: Sequence[Update]) -> Sequence[bool]:
+        """Change different items, each on its own. Return for each whether it is known to be done."""
+        ...
+
+    def delete(self, key: Key) -> None:
+        """Delete an item, if it is there."""
+        ...
+
+    def delete_many(self, keys: Sequence[Key]) -> None:
+        """Delete items, each on its own. A key may also be that of a run, as `scan` returns it."""
+        ...
+
+    def scan(self, limit: int, after: Key | None = None, only: Sequence[str] = ()) -> Scanned:
+        """Return a page of all that is stored, in an order that stays: items, and also records of runs.
+
+        With `only`, no other values need be read.
+        """
+        ...
+
+    def about(self) -> int | None:
+        """Return about how many items and records `scan` returns. None: it is not known."""
+        ...
+
+
+def whole(query: Callable[..., Page[Item]], partition: str, **options: Any) -> Iterator[Item]:
+    """Yield all items of a partition, page by page."""
+    after: str | None = None
+    while True:
+        page = query(partition, after=after, **options)
+        yield from page.items
+        after = page.cursor
+        if after is None:
+            return
+
+
+class StoredText:
+    """A text of one item that processes replace if it is still the one that they saw.
+
+    The item is updated and not put: workers may put nothing but their own items.
+    """
+
+    def __init__(self, items: Items, key: Key, name: str, what: str) -> None:
+        self._items = items
+        self._key = key
+        self._name = name
+        self._what = what
+
+    def read(self) -> str | None:
+        """Return the text as it is now, if there is one. Raise KeyError or TypeError for a damaged item."""
+        item = self._items.get(self._key)
+        if item is None:
+            return None
+        item.refuse_newer(self._what)
+        return item.text(self._name)
+
+    def replace(self, before: str | None, text: str) -> bool:
+        """Replace the text, or the absence of one. Return False if another one is stored."""
+        change = Change(sets={self._name: text})
+        return self._items.update(self._key, change, [equals(self._name, before)]).done
+
+
+def has_expired(values: Values, now: int) -> bool:
+    """Return whether these are the values of an item that has expired. `now` is in milliseconds."""
+    expiry = values.get(EXPIRES_AT)
+    return isinstance(expiry, int) and expiry <= now // 1000
+
+
+def holds(condition: Condition, values: Values | None) -> bool:
+    """Return whether the condition holds for these values. None: there is no item."""
+    return all(
+        any(_holds(one, values) for one in check.checks) if isinstance(check, AnyOf) else _holds(check, values)
+        for check in condition
+    )
+
+
+def _holds(check: Check, values: Values | None) -> bool:
+    kind, name, wanted = check
+    found: Any = None if values is None else values.get(name)
+    match kind:
+        case "missing" | "present":
+            return (values is None) == (kind == "missing")
+        case "absent" | "exists":
+            return (found is None) == (kind == "absent")
+        case "fewer":
+            return found is None or (isinstance(found, frozenset) and len(found) < wanted)
+        case "contains":
+            return isinstance(found, frozenset) and wanted in found
+    return type(found) is type(wanted) and _COMPARES[kind](found, wanted)
+
+
+_COMPARES: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"=": eq, "<": lt, ">": gt}
+
+
+def applied(change: Change, values: Values) -> dict[str, Value]:
+    """Return the values after the change."""
+    after = dict(values)
+    for name, value in change.sets.items():
+        if value is None:
+            after.pop(name, None)
+        else:
+            after[name] = value
+    for name, more in change.adds.items():
+        before: Any = after.get(name, 0 if isinstance(more, int) else frozenset())
+        after[name] = before + more if isinstance(more, int) else before | more
+    for name, gone in change.takes.items():
+        left: Any = after.get(name, frozenset()) - gone  # type: ignore[operator]
+        if left:
+            after[name] = left
+        else:
+            after.pop(name, None)
+    return after

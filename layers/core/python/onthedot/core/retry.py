@@ -1,0 +1,87 @@
+"""When to try again: the policy of a run, and growing pauses with jitter between calls."""
+
+import random
+from dataclasses import dataclass
+from typing import Final
+
+from onthedot.core.choices import RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAt:
+    """The decision to try again at this instant."""
+
+    at: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The decision to try no more."""
+
+    why: str
+
+
+def backoff_ms(policy: RetryPolicy, failures: int, chance: random.Random) -> int:
+    """Return the wait after the n-th failure: exponential and capped.
+
+    With jitter, which is the default, it is a random part of that: between 0 and the whole.
+    """
+    try:
+        full = policy.backoff_seconds * policy.factor ** (failures - 1)
+    except OverflowError:
+        full = policy.max_backoff_seconds
+    capped = min(full, policy.max_backoff_seconds)
+    return round(1000 * (chance.uniform(0, capped) if policy.jitter else capped))
+
+
+def after_failure(
+    policy: RetryPolicy,
+    failures: int,
+    *,
+    error: str,
+    retryable: bool,
+    retry_after_ms: int | None,
+    now: int,
+    chance: random.Random,
+) -> RetryAt | GiveUp:
+    """Decide after `failures` failed attempts, this one included. `retry_after_ms` is a lower bound for the wait."""
+    if not retryable:
+        return GiveUp(f"not retryable: {error}")
+    if failures > policy.max_retries:
+        attempts = "attempts" if policy.max_retries else "attempt"
+        return GiveUp(f"{failures} of {policy.max_retries + 1} {attempts} failed: {error}")
+    wait = max(backoff_ms(policy, failures, chance), retry_after_ms or 0)
+    return RetryAt(now + wait, f"attempt failed, retry {failures} of {policy.max_retries}: {error}")
+
+
+_SHARED: Final = random.Random()  # noqa: S311 (jitter, not a secret)
+"""Seeding one takes some 10 µs, which a retry loop on the hot path should not pay."""
+
+
+class Backoff:
+    """A sequence of pauses whose bound doubles from `first` to `most`. Each pause is between half and all of its bound.
+
+    The caller chooses the unit: seconds or milliseconds. An instance belongs to one thread.
+    """
+
+    def __init__(self, first: float, most: float, chance: random.Random | None = None) -> None:
+        self._first = first
+        self._most = most
+        self._chance = chance or _SHARED
+        self._next = first
+
+    def next(self) -> float:
+        """Return the pause to make now, and double the bound of the following one."""
+        pause = self._next * self._chance.uniform(0.5, 1)
+        self._next = min(self._next * 2, self._most)
+        return pause
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the next pause is the first one since the last reset."""
+        return self._next == self._first
+
+    def reset(self) -> None:
+        """Begin again with the first pause."""
+        self._next = self._first

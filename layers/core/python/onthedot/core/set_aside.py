@@ -1,0 +1,164 @@
+"""Set aside the records that a pass cannot read or handle, and take them up again.
+
+Such a record leaves its slot, so that it stops no other run and progress goes on. It keeps all its other values. It is
+in the aside slot of its shard until a version can read it, or an operator repairs it.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from onthedot.core import lifecycle
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable, Unreadable
+from onthedot.core.moves import Move
+from onthedot.core.outcomes import Outcome
+from onthedot.core.ports import Deadline, Moved, Refused, SlotEntry, Undecided
+from onthedot.core.records import Record, Status
+from onthedot.core.send import read_slot_pages
+from onthedot.core.slots import DECISION_MS, aside_slot, bucket_of
+
+_LOG: Final = logging.getLogger(__name__)
+BUCKETS_BETWEEN: Final = 5
+"""A shard looks at its aside slot this often."""
+READ_AT_ONCE: Final = 100
+"""Records that a look reads whole at a time."""
+UNHANDLED: Final = "handling it failed: "
+"""The beginning of the reason for a record that can be read."""
+UNHANDLED_MS: Final = 3_600_000
+"""How long such a record stays aside before it is tried again."""
+
+
+def set_aside(engine: Engine, counts: Counter[str], slot: str, faults: Mapping[str, str], deadline: Deadline) -> bool:
+    """Set aside these records of a slot, each with its fault. Return whether none of them is left in the slot.
+
+    Each of them costs a request, so some are left when time runs out.
+    """
+    whole = True
+    for run_id, why in faults.items():
+        if not deadline.allows(engine.clock.now()):
+            counts["out_of_time"] += 1
+            return False
+        whole = _set_one_aside(engine, counts, slot, run_id, why) and whole
+    return whole
+
+
+def faults_of(unreadable: Iterable[Unreadable]) -> dict[str, str]:
+    """Return the faults of records that cannot be read, by id."""
+    return {one.run_id: one.why for one in unreadable}
+
+
+def fault_of(outcome: Outcome, move: Move | None = None) -> str | None:
+    """Return why a record must be set aside after this answer to a move. None: it need not be.
+
+    A record that refuses a move whose condition it meets, as it was read, would refuse it for ever.
+    """
+    current = outcome.current if isinstance(outcome, Refused) else None
+    if current is not None and move is not None and move.expect.is_met_by(current):
+        return f"{UNHANDLED}it refuses to change though nothing has changed it, so a stored value has a wrong type"
+    if isinstance(outcome, Refused) and outcome.unreadable is not None:
+        return outcome.unreadable.why
+    if isinstance(outcome, Undecided) and outcome.permanent:
+        return f"{UNHANDLED}{outcome.why}"
+    return None
+
+
+def misplaced(entry: SlotEntry, outcome: Outcome) -> str | None:
+    """Say why a record is still in a slot of PENDING runs and refuses to leave it. None: it has left the slot."""
+    current = outcome.current if isinstance(outcome, Refused) else None
+    if current is None or current.slot != entry.slot or current.status is Status.PENDING:
+        return None
+    return f"it is {current.status} in a {entry.slot.partition('#')[0]} slot"
+
+
+def is_time_to_look(shard: int, bucket: int) -> bool:
+    """Return whether the tick of this bucket looks at the shard's aside slot."""
+    return (shard + bucket) % BUCKETS_BETWEEN == 0
+
+
+def take_up(
+    engine: Engine,
+    counts: Counter[str],
+    shard: int,
+    deadline: Deadline,
+    *,
+    unhandled_ms: int = UNHANDLED_MS,
+    whole: bool = False,
+) -> None:
+    """Put the records of the aside slot that can be read now back into the slots of their passes.
+
+    A look goes on while all records that it finds return. With `whole` it reads all of them. A record that could not be
+    handled stays for `unhandled_ms`. Count the records that stay as `aside`, for the alarm.
+    """
+    cursor: str | None = None
+    while True:
+        page = engine.store.read_slot(aside_slot(shard), cursor)
+        ids = [entry.run_id for entry in page.items]
+        returned = 0
+        for some in _in_turn(ids, engine.clock.now()):
+            number = _put_back(engine, shard, some, deadline, unhandled_ms)
+            returned += number
+            if not (number or whole) or not deadline.allows(engine.clock.now()):
+                break
+        counts.update(put_back=returned, aside=len(ids) + len(page.unreadable) - returned)
+        cursor = page.cursor
+        goes_on = (whole or (ids and returned == len(ids))) and deadline.allows(engine.clock.now())
+        if cursor is None or not goes_on:
+            return
+
+
+def _in_turn(ids: Sequence[str], now: int) -> Iterator[Sequence[str]]:
+    """Yield the ids, some at a time.
+
+    Each look begins at another record, so that records which stay unreadable do not hide the others.
+    """
+    first = bucket_of(now) // BUCKETS_BETWEEN * READ_AT_ONCE % max(1, len(ids))
+    turned = [*ids[first:], *ids[:first]]
+    return (turned[start : start + READ_AT_ONCE] for start in range(0, len(ids), READ_AT_ONCE))
+
+
+def _put_back(engine: Engine, shard: int, run_ids: Sequence[str], deadline: Deadline, unhandled_ms: int) -> int:
+    """Put back the records that can be read and may return. Return their number."""
+    now = engine.clock.now()
+    read = engine.store.get_many(run_ids, deadline)
+    returning = [run for run in read.found.values() if _may_return(run, shard, now - unhandled_ms)]
+    moves = [lifecycle.put_back(run, now, engine.deployment) for run in returning]
+    outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
+    return sum(isinstance(outcome, Moved) for outcome in outcomes)
+
+
+def read_aside(engine: Engine, shard: int, deadline: Deadline) -> Iterator[Unreadable]:
+    """Yield the records of a shard that are set aside, each with its fault, as far as the deadline allows."""
+    slot = aside_slot(shard)
+    for page in read_slot_pages(engine, slot, READ_AT_ONCE):
+        if not deadline.allows(engine.clock.now()):
+            return
+        yield from page.unreadable
+        read = engine.store.get_many([entry.run_id for entry in page.items], deadline)
+        yield from read.unreadable.values()
+        yield from (_facts(run) for run in read.found.values() if run.slot == slot)
+
+
+def _facts(run: Record) -> Unreadable:
+    why = run.aside_why or "it can be read now"
+    return Unreadable(run.run_id, why, run.tenant, run.kind, run.status, run.slot, run.aside_since)
+
+
+def _may_return(run: Record, shard: int, unhandled_since: int) -> bool:
+    if run.slot != aside_slot(shard):
+        return False
+    return not (run.aside_why or "").startswith(UNHANDLED) or (run.aside_since or 0) <= unhandled_since
+
+
+def _set_one_aside(engine: Engine, counts: Counter[str], slot: str, run_id: str, why: str) -> bool:
+    try:
+        moved = engine.store.set_aside(run_id, slot, why, engine.clock.now())
+    except Exception as error:  # noqa: BLE001 - a record that cannot be set aside must not stop the others
+        level = logging.WARNING if isinstance(error, Unavailable) else logging.ERROR
+        _LOG.log(level, "not_set_aside", extra={"run": run_id, "slot": slot, "why": why, "error": str(error)})
+        return False
+    counts["set_aside"] += moved
+    if moved:
+        _LOG.error("set_aside", extra={"run": run_id, "slot": slot, "why": why})
+    return True

@@ -1,0 +1,160 @@
+"""Where a run waits: its slot in the due index, and its queue."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from onthedot.core.choices import Priority
+from onthedot.core.records import Status
+from onthedot.targets.rules import AllowList
+from onthedot.workers.pools import Pool, Pools
+
+BUCKET_MS: Final = 60_000
+WATCH_DISTANCE: Final = 2
+"""A watch slot is never nearer than this many buckets, so that no record is put into a slot that was read already."""
+DIRECT_MARGIN: Final = 1
+"""A run that is due within this many buckets after the horizon is sent directly too, because clocks differ and the
+index lags."""
+REREAD: Final = 5
+"""Each pass begins this many buckets before the last completed one."""
+DEEP_REREAD: Final = 24 * 60
+"""After this many buckets a shard reads all of them a second time, for records that were written very late."""
+DEEP_BUCKETS: Final = 100
+"""Most buckets of a shard that one tick reads for it."""
+DECISION_MS: Final = 30_000
+"""A slot must be written within this time after it was computed, else it is computed again. Readers rely on it."""
+
+
+ASIDE: Final = "aside"
+"""The first part of the name of an aside slot."""
+
+
+class SlotKind(StrEnum):
+    """The two kinds of slots."""
+
+    FIRE = "fire"
+    """Read by the claim pass."""
+    WATCH = "watch"
+    """Read by the sweep pass."""
+
+
+def bucket_of(at: int) -> int:
+    """Return the bucket that the instant lies in."""
+    return at // BUCKET_MS
+
+
+def shard_of(job_id: str, shards: int) -> int:
+    """Return the shard of a job. It is the same in all processes and versions."""
+    return int.from_bytes(hashlib.blake2b(job_id.encode(), digest_size=8).digest(), "big") % shards
+
+
+def slot_name(kind: SlotKind, shard: int, bucket: int) -> str:
+    """Return the name of a slot, which is its key in the due index."""
+    return f"{kind}#{shard}#{bucket}"
+
+
+def aside_slot(shard: int) -> str:
+    """Return the slot of the records of a shard that no version could read or handle so far. No pass visits it."""
+    return f"{ASIDE}#{shard}"
+
+
+def slot_shard(slot: str) -> int:
+    """Return the shard in a slot's name."""
+    return int(slot.split("#")[1])
+
+
+def slot_bucket(slot: str) -> int:
+    """Return the bucket in the name of a fire slot or a watch slot."""
+    return int(slot.split("#")[2])
+
+
+def horizon(now: int, lookahead: int) -> int:
+    """Return the end of `bucket(now) + lookahead`. The dispatcher sends every run that is due before it."""
+    return (bucket_of(now) + lookahead + 1) * BUCKET_MS
+
+
+def is_near(fire_at: int, now: int, lookahead: int) -> bool:
+    """Return whether a run that is created now is sent directly, without waiting for the claim pass."""
+    return fire_at < horizon(now, lookahead) + DIRECT_MARGIN * BUCKET_MS
+
+
+def fire_slot(shard: int, fire_at: int, now: int) -> str:
+    """Return the slot where a PENDING run waits for the claim pass: never a past slot, which passes seldom read."""
+    return slot_name(SlotKind.FIRE, shard, bucket_of(max(fire_at, now)))
+
+
+def watch_slot(shard: int, due: int, now: int) -> str:
+    """Return the slot in which the sweep checks a sent run, if the run has not ended by then."""
+    return slot_name(SlotKind.WATCH, shard, bucket_of(max(due, now)) + WATCH_DISTANCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A value with the parameters of one deployment, for decisions and use cases."""
+
+    shards: int
+    """Number of shards of the due index."""
+    lookahead: int
+    """Number of whole buckets after the present one whose runs the dispatcher sends ahead of time."""
+    history_days: int
+    """Days for which ended records are kept."""
+    backlog_limit: int = 50_000
+    """When more messages than this wait in a queue, the dispatcher claims no more runs for it."""
+    pools: Pools = field(default_factory=Pools)
+    allow_list: AllowList = field(default_factory=AllowList)
+    """The functions and AWS calls that jobs may name."""
+
+
+def queue_key(pool: str, priority: Priority) -> str:
+    """Return the name of a pool's priority queue, as messages to users have it."""
+    return f"{pool}-{priority.value.lower()}"
+
+
+def read_queue_key(key: str) -> tuple[str, Priority]:
+    """Return the pool and the priority of a queue from its name."""
+    pool, _, priority = key.rpartition("-")
+    return pool, Priority(priority.upper())
+
+
+def queue_name(pool: Pool, priority: Priority) -> str:
+    """Return the name of the queue of a pool's runs of this priority. One queue may serve all priorities."""
+    return pool.name if pool.queues == 1 else queue_key(pool.name, priority)
+
+
+def queue_urls(base: str, pools: Iterable[Pool]) -> dict[str, str]:
+    """Return the URL of each queue of runs, by `queue_key(pool, priority)`."""
+    return {
+        queue_key(pool.name, priority): base + queue_name(pool, priority) for pool in pools for priority in Priority
+    }
+
+
+def dead_letters_url(url: str) -> str:
+    """Return the URL of the queue that gets the messages which this queue could not deliver."""
+    return f"{url}-dlq"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The status and the slot that a run gets when it is scheduled, or scheduled again."""
+
+    status: Status
+    slot: str
+
+
+def place(job_id: str, fire_at: int, now: int, deployment: Deployment, until: int | None = None) -> Placement:
+    """Choose the direct path for a run that is near, else its fire slot.
+
+    The caller sends a run on the direct path at once. A run in a fire slot waits for the claim pass. With `until`, the
+    end of a slot that is claimed early, a run that is due before it goes the direct path too.
+    """
+    shard = shard_of(job_id, deployment.shards)
+    if is_near(fire_at, now, deployment.lookahead) or fire_at < (until or 0):
+        return Placement(Status.DISPATCHED, watch_slot(shard, fire_at, now))
+    return Placement(Status.PENDING, fire_slot(shard, fire_at, now))
+
+
+def rescheduled(at: int, generation: str, placed: Placement) -> dict[str, Any]:
+    """Return the fields of a run that is scheduled again: a new generation makes all earlier messages void."""
+    return {"fire_at": at, "generation": generation, "slot": placed.slot, "claim_token": None, "resends": 0}

@@ -1,0 +1,56 @@
+"""The time until which a run must start for the first time, if its job limits it by `start_within_seconds`.
+
+The time counts from the first fire time of the run. A run that has not started by then is skipped with that reason. A
+run that has started once, or that a client redrives, may start at any time.
+"""
+
+from typing import Any
+
+from onthedot.core.records import Record
+from onthedot.gates.names import GateId, where
+
+
+def last_start(fire_at: int, seconds: int | None) -> int | None:
+    """Return the latest instant at which a run that is due at `fire_at` may start. None: there is none."""
+    return None if seconds is None else fire_at + seconds * 1000
+
+
+def is_over(start_by: int | None, now: int) -> bool:
+    """Return whether the time for the first start is over. At `start_by` itself the run still starts."""
+    return start_by is not None and now > start_by
+
+
+def has_expired(run: Record, now: int) -> bool:
+    """Return whether the run has never started, and the time for its first start is over."""
+    return run.attempt == 0 and is_over(run.start_by, now)
+
+
+def why_expired(run: Record) -> str:
+    """Return the reason of a run whose time for the first start is over."""
+    waited = "" if run.waited_at is None else f"; it waited {where(GateId.of(run.tenant, run.waited_at))}"
+    waited += "" if run.waited_at is None or run.waited_why is None else f", because {run.waited_why}"
+    return f"not started within {run.start_within_seconds} s of its fire time (start_within_seconds){waited}"
+
+
+def counted_from_now(run: Record, now: int) -> dict[str, Any]:
+    """Return the changes of a run that a client resumes or assigns now: its time counts from now, if that is later.
+
+    A run that may start at any time stays so.
+    """
+    if run.start_by is None:
+        return {}
+    return {"start_by": max(run.start_by, last_start(now, run.start_within_seconds) or 0)}
+
+
+def changed(run: Record, at: int | None, seconds: int | None) -> dict[str, Any]:
+    """Return the changes of a run that has this limit from now on, and a new time if `at` is given.
+
+    Without a new time, the new limit counts from the same instant as the old one.
+    """
+    return {"start_by": last_start(_counted_from(run) if at is None else at, seconds)}
+
+
+def _counted_from(run: Record) -> int:
+    if run.start_by is None or run.start_within_seconds is None:
+        return run.nominal_at
+    return run.start_by - run.start_within_seconds * 1000

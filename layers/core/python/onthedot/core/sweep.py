@@ -1,0 +1,263 @@
+"""Sweep a watch slot: handle the runs that were sent and have not ended by the time of the slot, and look at gates."""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from onthedot.core import lifecycle
+from onthedot.core.endings import has_graph
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.find_pool import NoPool, end_without_job, find_pool, has_pool
+from onthedot.core.ids import fresh_generation
+from onthedot.core.keep_jobs import keep_jobs_of
+from onthedot.core.moves import applied
+from onthedot.core.ports import Deadline, Moved, SlotEntry, Undecided
+from onthedot.core.queue_states import QueueStates
+from onthedot.core.record_given_up import store_given_up
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.send import message_for, read_slot_pages, send_runs
+from onthedot.core.set_aside import UNHANDLED, fault_of, faults_of, set_aside
+from onthedot.core.slots import DECISION_MS
+from onthedot.core.start import definition_of
+from onthedot.core.start_window import has_expired
+from onthedot.core.sweep_slots import Act, Leave, Nothing, decide, waits_long
+from onthedot.gates.give_back import give_back_places
+from onthedot.gates.limits import Limits
+from onthedot.gates.look import QueueLook, look_after_failure, look_at_gate, look_at_queue
+from onthedot.gates.names import QUEUE, GateId
+from onthedot.workers.lost import was_never_begun
+from onthedot.workflows.notify import link_to_parents, notify_children
+
+_LOG: Final = logging.getLogger(__name__)
+RUNS_PER_ROUND: Final = 100
+LOOK_MS: Final = 20_000
+"""The longest look at one gate. The next look goes on."""
+_SWEPT: Final = (Status.DISPATCHED, Status.RUNNING)
+
+
+@dataclass(slots=True)
+class Sweep:
+    """The sweep of one watch slot while it is under way."""
+
+    engine: Engine
+    slot: str
+    claim_token: str
+    deadline: Deadline
+    queues: QueueStates
+    limits: Limits
+    look_until: Deadline
+    """The time for looks at gates. After it gates are left in the slot."""
+    whole: bool = True
+    """Whether no run and no gate was left in the slot that needs another sweep."""
+    gates_left: bool = False
+    """Whether gates were left because the time for looks was over."""
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def leave(self) -> None:
+        """Note that a run stays in the slot for the next tick."""
+        self.whole = False
+        self.counts["left"] += 1
+
+    def set_aside(self, faults: dict[str, str]) -> None:
+        """Set these runs aside, each with its fault."""
+        self.whole = set_aside(self.engine, self.counts, self.slot, faults, self.deadline) and self.whole
+
+
+def sweep_slot(  # noqa: PLR0917
+    engine: Engine,
+    slot: str,
+    claim_token: str,
+    deadline: Deadline,
+    queues: QueueStates,
+    limits: Limits,
+    look_until: Deadline | None = None,
+) -> Sweep:
+    """Check each run of a watch slot: resend it, move it to a later slot, declare its attempt lost, or end it.
+
+    Look at each gate of the slot until the time for looks is over.
+    """
+    sweep = Sweep(engine, slot, claim_token, deadline, queues, limits, look_until or deadline)
+    for page in read_slot_pages(engine, slot, RUNS_PER_ROUND):
+        if not deadline.allows(engine.clock.now()):
+            sweep.whole = False
+            return sweep
+        sweep.set_aside(faults_of(page.unreadable))
+        gates = [entry for entry in page.items if entry.kind is Kind.GATE]
+        read = engine.store.get_many([e.run_id for e in page.items if e.kind is not Kind.GATE], deadline)
+        sweep.whole = sweep.whole and not read.unread
+        sweep.set_aside(faults_of(one for one in read.unreadable.values() if one.slot == slot))
+        _sweep_runs(sweep, [run for run in read.found.values() if run.slot == slot])
+        _look_at_gates(sweep, gates)
+    return sweep
+
+
+def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
+    """Look at each gate by itself, and at none for long: a gate must not stop the others, nor the runs of the tick."""
+    for entry in entries:
+        now = sweep.engine.clock.now()
+        if not sweep.deadline.allows(now) or not sweep.look_until.allows(now):
+            sweep.whole, sweep.gates_left = False, True
+            return
+        try:
+            whole = _look_at(sweep, GateId.read(entry.run_id), sweep.deadline.at_most(now + LOOK_MS))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with this gate, the others are looked at
+            sweep.counts["gate_failed"] += 1
+            traceback = None if isinstance(error, Unavailable) else error
+            extra = {"gate": entry.run_id, "slot": sweep.slot, "error": str(error)}
+            _LOG.error("gate_failed", extra=extra, exc_info=traceback)
+            # If it stayed, progress could not pass the slot, and each tick would read more slots.
+            whole = look_after_failure(sweep.engine, GateId.read(entry.run_id), sweep.slot, error)
+        sweep.whole = sweep.whole and whole
+
+
+def _look_at(sweep: Sweep, gate: GateId, deadline: Deadline) -> bool:
+    """Look at a gate. Return whether nothing is left to do in this slot now."""
+    engine, counts = sweep.engine, sweep.counts
+    if gate.name != QUEUE:
+        return look_at_gate(engine, gate, sweep.slot, deadline, counts)
+    look_at_queue(QueueLook(engine, sweep.queues, sweep.limits, sweep.claim_token, deadline, counts), gate, sweep.slot)
+    return True
+
+
+def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
+    now = sweep.engine.clock.now()
+    acts: list[tuple[Record, Act]] = []
+    for run in runs:
+        try:
+            act = _act(sweep, run, now)
+        except Unavailable as error:
+            _LOG.warning("not_swept", extra={"run": run.run_id, "slot": sweep.slot, "error": str(error)})
+            sweep.leave()
+        except Exception as error:  # noqa: BLE001
+            # One run that cannot be handled must not stop the sweep of the others.
+            _LOG.exception("not_swept", extra={"run": run.run_id, "slot": sweep.slot})
+            sweep.set_aside({run.run_id: f"{UNHANDLED}{type(error).__name__}: {error}"})
+        else:
+            acts += [] if act is None else [(run, act)]
+    if acts:
+        _apply(sweep, acts, sweep.deadline.at_most(now + DECISION_MS))
+
+
+def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
+    """Notify what the run has to notify, or decide about it. Return the move to apply, if there is one."""
+    if run.given_up is not None:
+        store_given_up(sweep.engine, run)  # the process that changed the job died
+        sweep.counts["given_up"] += 1
+        return None
+    if run.notify_pending is not None or run.status is Status.WAITING:
+        # A step between parents and children is unfinished, because the process that did it died.
+        _notify(sweep, run)
+        return None
+    if run.status not in _SWEPT:
+        sweep.set_aside({run.run_id: f"it is {run.status} in a watch slot"})
+        return None
+    if run.status is Status.DISPATCHED and not has_pool(sweep.engine, run) and not has_expired(run, now):
+        return _reroute(sweep, run, now)
+    decision = decide(
+        run,
+        sweep.slot,
+        now=now,
+        backlogged=sweep.queues.may_hold(run, now) if run.status is Status.DISPATCHED else False,
+        claim_token=sweep.claim_token,
+        generation=fresh_generation(),
+        deployment=sweep.engine.deployment,
+        never_begun=was_never_begun(sweep.engine, run, now),
+    )
+    if isinstance(decision, Leave):
+        sweep.leave()
+    return None if isinstance(decision, Leave | Nothing) else decision
+
+
+def _reroute(sweep: Sweep, run: Record, now: int) -> Act:
+    """Send a run whose pool is gone to another pool, or let it wait with that reason."""
+    engine = sweep.engine
+    pool = find_pool(engine, run.pool, run.tenant, definition_of(engine, run))
+    if isinstance(pool, NoPool) and pool.for_ever:
+        return Act(end_without_job(run, now, engine.deployment), "without_job", send=False)
+    if isinstance(pool, NoPool):
+        waits = lifecycle.look_later(run, now, engine.deployment)
+        return Act(replace(waits, changes={**waits.changes, "reason": pool.why}), "without_pool", send=False)
+    why = f"pool {run.pool} is gone, so the run moved to pool {pool}"
+    generation = fresh_generation()
+    return Act(lifecycle.reroute(run, pool, now, why, generation=generation, deployment=engine.deployment), "rerouted")
+
+
+def _notify(sweep: Sweep, run: Record) -> None:
+    """Link a waiting run to its parents, or notify the children of an ended run."""
+    try:
+        if run.notify_pending is None:
+            link_to_parents(sweep.engine, run)
+        elif not notify_children(sweep.engine, run, sweep.deadline):
+            sweep.whole = False
+        sweep.counts["notified"] += 1
+    except Unavailable:
+        sweep.whole = False
+        if has_graph(run):
+            # The dispatcher cannot read blobs, which hold large graphs. A worker can, when it gets the message again.
+            send_runs(sweep.engine, [replace(run, fire_at=sweep.engine.clock.now())], sweep.deadline)
+
+
+def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline) -> None:
+    outcomes = sweep.engine.store.move_many([act.move for _, act in acts], deadline)
+    to_send: list[Record] = []
+    ended: list[Record] = []
+    faults: dict[str, str] = {}
+    for (run, act), outcome in zip(acts, outcomes, strict=True):
+        fault = fault_of(outcome, act.move)
+        if fault is not None:
+            faults[run.run_id] = fault
+        elif isinstance(outcome, Undecided):
+            sweep.whole = False
+            sweep.counts["throttled"] += 1
+        elif isinstance(outcome, Moved):
+            _follow_up(sweep, run, act)
+            if run.status is Status.RUNNING and act.move.to is not Status.RUNNING:
+                ended.append(run)
+            if act.send and act.move.to is Status.DISPATCHED:
+                to_send.append(applied(run, act.move))
+    sweep.set_aside(faults)
+    keep_jobs_of(sweep.engine, [run for run, _ in acts], deadline)
+    if to_send:
+        _send(sweep, to_send, deadline)
+    _give_back_places(sweep, ended)
+
+
+def _give_back_places(sweep: Sweep, ended: Sequence[Record]) -> None:
+    """Give back the places of attempts that were lost, as far as there is time: a look frees the others when needed."""
+    for run in ended:
+        now = sweep.engine.clock.now()
+        if not sweep.deadline.allows(now) or not sweep.look_until.allows(now):
+            return
+        try:
+            give_back_places(sweep.engine, run)
+        except Exception:  # noqa: BLE001 - whatever is wrong with its places, the others are given back
+            _LOG.exception("place_not_given_back", extra={"run": run.run_id, "slot": sweep.slot})
+
+
+def _follow_up(sweep: Sweep, run: Record, act: Act) -> None:
+    """Count a move that was applied, and notify the children."""
+    sweep.counts[act.what] += 1
+    sweep.counts["waiting_long"] += waits_long(run, sweep.engine.clock.now(), sweep.engine.deployment)
+    _notify_children(sweep, applied(run, act.move))
+
+
+def _send(sweep: Sweep, runs: Sequence[Record], deadline: Deadline) -> None:
+    """Send runs. A run that stays unsent is found again in a later watch slot, and this resend does not count."""
+    engine, now = sweep.engine, sweep.engine.clock.now()
+    unsent = {message.run_id for message in engine.queues.send([message_for(run) for run in runs], deadline)}
+    sweep.counts["unsent_by_sweep"] += len(unsent)
+    not_resent = [run for run in runs if run.run_id in unsent and run.resends]
+    if not_resent:
+        moves = [lifecycle.uncount_resend(run, now, engine.deployment) for run in not_resent]
+        engine.store.move_many(moves, deadline)
+
+
+def _notify_children(sweep: Sweep, run: Record) -> None:
+    """Notify the children of a run that the sweep has ended. If this fails, the run stays in its new watch slot."""
+    if run.notify_pending is not None:
+        with suppress(Unavailable):
+            notify_children(sweep.engine, run, sweep.deadline)

@@ -1,0 +1,345 @@
+"""The tick: plan it, claim due slots, sweep watch slots, and count what it did."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from onthedot.core.claim import CLAIMS_PER_ROUND, Pass, claim_slot, send
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ids import fresh_generation
+from onthedot.core.metrics import WORKERS_LOST
+from onthedot.core.pass_progress import ShardProgress, completed, deep_end, deep_range, first_bucket, first_progress
+from onthedot.core.ports import Clock, Deadline, Observer, Tick, TickLease, TickQueue
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.records import Status
+from onthedot.core.send import read_slot_entries
+from onthedot.core.set_aside import is_time_to_look, take_up
+from onthedot.core.shards import UNUSED_AFTER
+from onthedot.core.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name, slot_shard
+from onthedot.core.sweep import sweep_slot
+from onthedot.gates.waiting import add_counts
+from onthedot.workers.records import WorkerStatus
+from onthedot.workers.registry import WorkerRegistry
+
+_LOG: Final = logging.getLogger(__name__)
+CLAIMED_AHEAD: Final = 13
+"""Buckets. A run that is due in the last one still has a delay below the 900 s of SQS."""
+LARGE_SLOT: Final = 1_000
+"""A slot with so many runs is claimed early, so that the writes of a midnight are spread."""
+LOOKS_PART: Final = 2
+"""The sweep looks at gates for this part of the time that is left, so that gates stop no other pass. The rest of the
+gates is looked at when all passes are done."""
+LEASE_SPARE_MS: Final = 10_000
+"""A dispatcher that passes its deadline ends within this time."""
+
+
+def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, deadline: Deadline) -> Counter[str]:
+    """Do one tick and return its counts.
+
+    With `out_of_time` another tick must follow at once. With `busy` another tick of these shards is under way, and this
+    one does nothing. With `closed` the stage is frozen or imports data, and the tick only notes its time.
+    """
+    now = engine.clock.now()
+    lease = TickLease(tick.shards, tick.tick_id or fresh_generation(), deadline.at + LEASE_SPARE_MS)
+    before = progress_store.begin(lease, now)
+    if before is None:
+        return Counter(busy=1)
+    if not engine.stage.read().is_open:
+        _note_time(engine, progress_store, lease, before)
+        return Counter(closed=1)
+    work = Pass(engine, tick, now, deadline, f"{tick.tick_id}/{fresh_generation()}")
+    if tick.redelivered:
+        _send_claims_again(work)
+    progress = {shard: _known(work, shard, before) or _first_progress(work, shard) for shard in tick.shards}
+    after = _do_passes(work, progress)
+    if not work.counts["out_of_time"]:
+        ended_at = engine.clock.now()
+        after = {shard: replace(done, ticked_at=ended_at) for shard, done in after.items()}
+    work.counts["overtaken_progress"] += len(progress_store.finish(lease, before, after))
+    return work.counts
+
+
+def _note_time(
+    engine: Engine, progress_store: ProgressStore, lease: TickLease, before: Mapping[int, ShardProgress]
+) -> None:
+    """End the tick of a closed stage. No slot was read, so the progress of all passes stays where it is."""
+    now = engine.clock.now()
+    after = {shard: before.get(shard) or _born(engine, shard, now) for shard in lease.shards}
+    progress_store.finish(lease, before, {shard: replace(done, ticked_at=now) for shard, done in after.items()})
+
+
+def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
+    """Return whether the queue should deliver the tick again, because runs may be claimed and not sent.
+
+    It is delivered again until it has been done a second time. The next ticks and the sweep do the rest: a queue that
+    is gone must not double the work of its group for ever.
+    """
+    return bool(counts["busy"] if tick.redelivered else counts["unsent"] or counts["slot_failed"])
+
+
+def _first_progress(work: Pass, shard: int) -> ShardProgress:
+    return _born(work.engine, shard, work.now)
+
+
+def _born(engine: Engine, shard: int, now: int) -> ShardProgress:
+    return first_progress(shard, engine.shards.read().born(shard), bucket_of(now))
+
+
+def _do_passes(work: Pass, progress: dict[int, ShardProgress]) -> dict[int, ShardProgress]:
+    """Do the passes of all shards, the most urgent first: the runs that are due soon, then the sweep, then the past.
+
+    Each tick begins with another shard, so that no shard is always the last when time is short.
+    """
+    present = bucket_of(work.now)
+    last = bucket_of(horizon(work.now, work.engine.deployment.lookahead) - 1)
+    turn = present % len(work.tick.shards)
+    shards = [*work.tick.shards[turn:], *work.tick.shards[:turn]]
+    for shard in shards:
+        _visit(work, SlotKind.FIRE, shard, range(present, last + 1))
+    after = dict(progress)
+    now = work.engine.clock.now()
+    work.look_until = work.deadline.at_most(now + (work.deadline.at - now) // LOOKS_PART)
+    steps: tuple[Callable[[Pass, int, ShardProgress, int], ShardProgress], ...] = (
+        _sweep,
+        _past,
+        _deep,
+        _early,
+        _look_on,
+    )
+    for step in steps:
+        for shard in shards:
+            after[shard] = step(work, shard, after[shard], present)
+    for shard in shards:
+        if is_time_to_look(shard, present) and not work.is_over():
+            guarded(work, f"aside of shard {shard}", lambda shard=shard: _take_up(work, shard))  # type: ignore[misc]
+    return after
+
+
+def _sweep(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
+    left = _visit(work, SlotKind.WATCH, shard, range(first_bucket(progress.watch, present), present + 1))
+    return replace(progress, watch=completed(progress.watch, present, left))
+
+
+def _look_on(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
+    """Look at the gates for which the sweep had no time, when all other work is done."""
+    work.look_until = work.deadline
+    return _sweep(work, shard, progress, present) if shard in work.gates_left and not work.is_over() else progress
+
+
+def _past(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
+    left = _visit(work, SlotKind.FIRE, shard, range(first_bucket(progress.fire, present), present))
+    return replace(progress, fire=completed(progress.fire, present, left))
+
+
+def _deep(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
+    """Read slots of the day before a second time, for records that were written very late."""
+    buckets = deep_range(progress, present)
+    if not buckets:
+        return progress
+    left = [bucket for kind in SlotKind for bucket in _visit(work, kind, shard, buckets)]
+    return replace(progress, deep=min([buckets.stop, *left]), deep_until=deep_end(progress, present))
+
+
+def _early(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
+    """Claim large slots minutes before they reach the horizon. The queue delays their messages for longer.
+
+    A large slot for which this tick has no time is continued by the next one.
+    """
+    last = bucket_of(horizon(work.now, work.engine.deployment.lookahead) - 1)
+    early = max(min(progress.early, present + CLAIMED_AHEAD), last)
+    for bucket in range(early + 1, present + CLAIMED_AHEAD + 1):
+        if work.out_of_time() or not guarded(work, f"early {bucket}", lambda: _claim_large(work, shard, bucket)):  # noqa: B023
+            break
+        early = bucket
+    return replace(progress, early=early)
+
+
+def _known(work: Pass, shard: int, before: Mapping[int, ShardProgress]) -> ShardProgress | None:
+    """Return the stored progress. A shard that was retired and is used again has none: it begins at its new writer."""
+    stored = before.get(shard)
+    if stored is None or bucket_of(work.now) - stored.fire < UNUSED_AFTER:
+        return stored
+    born = work.engine.shards.read().born(shard)
+    return None if born is not None and born > stored.fire else stored
+
+
+def _claim_large(work: Pass, shard: int, bucket: int) -> bool:
+    slot = slot_name(SlotKind.FIRE, shard, bucket)
+    page = work.engine.store.read_slot(slot)
+    if page.cursor is not None or len(page.items) >= LARGE_SLOT:
+        work.counts["claimed_early"] += 1
+        claim_slot(work, slot, until=(bucket + 1) * BUCKET_MS)
+    return not work.is_over()
+
+
+def _take_up(work: Pass, shard: int) -> bool:
+    take_up(work.engine, work.counts, shard, work.deadline)
+    return True
+
+
+def _visit(work: Pass, kind: SlotKind, shard: int, buckets: Iterable[int]) -> list[int]:
+    """Visit slots in order. Return the buckets in which runs were left.
+
+    When time runs out, the first bucket that was not visited is among them.
+    """
+    left: list[int] = []
+    handle = claim_slot if kind is SlotKind.FIRE else sweep_in_pass
+    for bucket in buckets:
+        if work.out_of_time():
+            return [*left, bucket]
+        slot = slot_name(kind, shard, bucket)
+        if not guarded(work, slot, lambda: handle(work, slot)):  # noqa: B023
+            left.append(bucket)
+    return left
+
+
+def guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
+    """Do one step, and return its answer. A step that raises an error is counted and logged, and others follow."""
+    try:
+        return step()
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with this slot, the others must be visited
+        work.counts["slot_failed"] += 1
+        # A service that fails is no fault of ours, so its log needs no traceback.
+        traceback = None if isinstance(error, Unavailable) else error
+        _LOG.error("slot_failed", extra={"slot": what, "error": str(error)}, exc_info=traceback)
+        return False
+
+
+def sweep_in_pass(work: Pass, slot: str) -> bool:
+    """Sweep a watch slot as a part of a tick. Return False if a run or a gate was left in it."""
+    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues, work.limits, work.look_until)
+    if swept.gates_left:
+        work.gates_left.add(slot_shard(slot))
+    add_counts(work.counts, swept.counts)
+    return swept.whole
+
+
+def _send_claims_again(work: Pass) -> None:
+    """Send the claims of this tick's earlier delivery, which died or could not send all, unless they have started."""
+    engine, tick = work.engine, work.tick
+    # One bucket of margin on either side, since the planner's clock is another machine's.
+    first = bucket_of(tick.planned_at) + WATCH_DISTANCE - 1
+    ahead = max(bucket_of(horizon(work.now, engine.deployment.lookahead)), bucket_of(work.now) + CLAIMED_AHEAD)
+    last = ahead + WATCH_DISTANCE
+    for slot in (slot_name(SlotKind.WATCH, s, b) for b in range(first, last + 1) for s in tick.shards):
+        if work.out_of_time():
+            return
+        guarded(work, slot, lambda: _send_slot_again(work, slot))  # noqa: B023
+
+
+def _send_slot_again(work: Pass, slot: str) -> bool:
+    for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
+        mine = [e.run_id for e in entries if (e.claim_token or "").split("/")[0] == work.tick.tick_id]
+        runs = work.engine.store.get_many(mine, work.deadline).found if mine else {}
+        waiting = [run for run in runs.values() if run.status is Status.DISPATCHED and run.slot == slot]
+        work.counts["sent_again"] += len(waiting)
+        send(work, waiting)
+    return True
+
+
+def dispatch_slots(
+    engine: Engine, fire_slots: Sequence[str], watch_slots: Sequence[str], deadline: Deadline
+) -> Counter[str]:
+    """Claim the runs of the fire slots, sweep the watch slots, and return the counts of the tick.
+
+    A slot that fails is counted and logged, and the others are visited all the same.
+    """
+    now = engine.clock.now()
+    tick_id = fresh_generation()
+    work = Pass(engine, Tick(0, (0,), now, tick_id), now, deadline, f"{tick_id}/{fresh_generation()}")
+    for slot in fire_slots:
+        guarded(work, slot, lambda: claim_slot(work, slot))  # noqa: B023 - called at once
+    for slot in watch_slots:
+        guarded(work, slot, lambda: sweep_in_pass(work, slot))  # noqa: B023 - called at once
+    return work.counts
+
+
+def plan_ticks(queue: TickQueue, clock: Clock, *, shards: int, shards_per_group: int) -> int:
+    """Send the ticks of this minute. Return their number.
+
+    Raise Unavailable if any was not sent: then the schedule that called the planner tries again.
+    """
+    now = clock.now()
+    firsts = range(0, shards, shards_per_group)
+    ticks = [
+        Tick(group, tuple(range(first, min(first + shards_per_group, shards))), now)
+        for group, first in enumerate(firsts)
+    ]
+    return _send(queue, ticks)
+
+
+def continue_tick(queue: TickQueue, clock: Clock, tick: Tick) -> int:
+    """Send another tick for the same shards at once, when the dispatcher ran out of time. Raise Unavailable.
+
+    Claimed runs have left their slots, so the next tick continues where this tick stopped.
+    """
+    return _send(queue, [Tick(tick.group, tick.shards, clock.now())])
+
+
+def _send(queue: TickQueue, ticks: Sequence[Tick]) -> int:
+    unsent = queue.send_ticks(ticks)
+    if unsent:
+        raise Unavailable(f"{len(unsent)} of {len(ticks)} ticks could not be sent")
+    return len(ticks)
+
+
+SENT: Final = "sent"
+"""Runs that a tick sent: a value for each tick that was done, 0 included, so their number is the ticks."""
+FAULTS: Final = "faults"
+"""Steps that failed because a service did, and ticks that were late."""
+UNSETTLED: Final = "unsettled"
+"""Records, messages and fire times with which the code could not do what it should."""
+WAITING_LONG: Final = "waiting_long"
+UNDELIVERABLE: Final = "undeliverable"
+CHECK_EVERY: Final = 5
+"""Minutes between two checks of dead-letter queues and pools."""
+_OF_TICKS: Final = ("unsent", "resent", "slot_failed", "gate_failed", "queue_not_flagged", "out_of_time")
+_OF_GATES: Final = ("gates_waiting", "woken", "places_freed")
+_OLDEST: Final = "gate_oldest_seconds"
+_FAULTS: Final = ("slot_failed", "gate_failed", "queue_not_flagged")
+
+
+def observe_tick(observer: Observer, counts: Counter[str], *, age_ms: int, lookahead: int) -> None:
+    """Note a tick that was done. `age_ms` is the time since it was planned.
+
+    A tick that is older than the lookahead sends its runs late. A tick that found another one under way did nothing.
+    """
+    if counts["busy"]:
+        return
+    observer.observe(SENT, counts[SENT])
+    for name in (*_OF_TICKS, *_OF_GATES, WAITING_LONG):
+        observer.add(name, counts[name])
+    if counts[_OLDEST]:
+        observer.observe(_OLDEST, counts[_OLDEST])
+    observer.add("waits_for_pool", counts["without_pool"])
+    observer.add("late_ticks", is_late := age_ms > lookahead * BUCKET_MS)
+    observer.add(FAULTS, sum(counts[name] for name in _FAULTS) + is_late)
+    observer.add(UNSETTLED, counts["aside"])
+
+
+def observe_audit(observer: Observer, counts: Mapping[str, int]) -> None:
+    """Note an audit: holes, and slots that it could not read."""
+    observer.add("holes", counts.get("holes", 0))
+    observer.add(UNSETTLED, counts.get("holes", 0))
+    observer.add(FAULTS, counts.get("unavailable", 0))
+
+
+def missing_workers(registry: WorkerRegistry, least: Mapping[str, int], now: int) -> int:
+    """Return how many live workers the pools have less than their minimum, over all pools. Raise Unavailable."""
+    live = Counter(one.pool for one in registry.workers() if one.status(now) is WorkerStatus.ACTIVE)
+    return sum(max(0, number - live[pool]) for pool, number in least.items())
+
+
+def observe_stage(observer: Observer, *, undeliverable: int, missing: int) -> None:
+    """Note a check of the dead-letter queues and of the pools' workers."""
+    observer.add(UNDELIVERABLE, undeliverable)
+    observer.add("workers_missing", missing)
+    observer.add(WORKERS_LOST, missing)
+
+
+def is_time_to_check(now: int) -> bool:
+    """Return whether a check of the stage is due in this minute."""
+    return now // BUCKET_MS % CHECK_EVERY == 0

@@ -1,1 +1,0 @@
-"""Facts about jobs and runs for people and other systems: explanations, the audit and lifecycle events."""

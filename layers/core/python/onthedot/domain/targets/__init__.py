@@ -1,1 +1,0 @@
-"""The targets that jobs can call: their values, the allow-list, signatures and the redaction of secrets."""

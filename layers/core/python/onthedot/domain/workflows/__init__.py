@@ -1,1 +1,0 @@
-"""Workflows as graphs of jobs: checks, order, critical path, progress and end."""

@@ -1,0 +1,210 @@
+"""Gates: set, show, list and delete them."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from typing_extensions import TypedDict
+
+from onthedot.access.signing_keys import keys_of
+from onthedot.api.fields import PageQuery
+from onthedot.api.lists import open_cursor, sign_cursor
+from onthedot.api.reading import read_model
+from onthedot.api.route import RequestContext, Route
+from onthedot.core.instants import format_instant
+from onthedot.gates import manage as deleting
+from onthedot.gates import show as showing
+from onthedot.gates.fields import GateFields, read_limits
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.manage import put_gate
+from onthedot.gates.show import GateDetails, GateUse, ShownGate
+from onthedot.jobs.answers import DeletedView
+
+# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
+
+
+class LimitsView(TypedDict):
+    """Limits. A limit that is null does not limit. `changed_by` is the name of the token that set them."""
+
+    in_flight: int | None
+    per_second: float | None
+    burst: int | None
+    paused: bool
+    changed_at: str | None
+    changed_by: str | None
+
+
+class UseView(TypedDict):
+    """The use of limits. All are null when they cannot be read now.
+
+    `in_use` is the number of attempts that have a place. `waiting` is the number of runs that wait, counted up to
+    1,000. Then `waiting_is_more` says whether there are more.
+    """
+
+    in_use: int | None
+    waiting: int | None
+    waiting_is_more: bool | None
+    oldest_waiting_seconds: float | None
+
+
+class GateView(LimitsView, UseView):
+    """A gate with its limits and its use. The use of a gate does not contain that of its keys."""
+
+    name: str
+
+
+class GatesView(TypedDict):
+    """One page of a tenant's gates, by name. Send `next_cursor` as `cursor` to get the next page."""
+
+    gates: list[GateView]
+    next_cursor: str | None
+
+
+class HolderView(TypedDict):
+    """An attempt that has a place. `worker_id` is null before its start. `name` is of its job."""
+
+    execution_id: str
+    job_id: str | None
+    name: str | None
+    since: str
+    worker_id: str | None
+
+
+class WaitingRunView(TypedDict):
+    """A run that waits at a gate. `name` is of its job."""
+
+    execution_id: str
+    job_id: str | None
+    name: str | None
+    fire_time: str
+
+
+class GateDetailsView(GateView):
+    """A gate or one key of it.
+
+    `holders` are the 100 attempts that have had their places longest. `first_waiting` are the 20 runs that wait
+    longest, not counting runs that wait at its keys. `waiting_keys` is the number of keys at which runs may wait,
+    counted up to 1,000, and `first_waiting_keys` has the first 100 of them.
+    """
+
+    holders: list[HolderView]
+    first_waiting: list[WaitingRunView]
+    waiting_keys: int
+    waiting_keys_is_more: bool
+    first_waiting_keys: list[str]
+
+
+def limits_view(limits: GateLimits) -> LimitsView:
+    return {
+        "in_flight": limits.in_flight,
+        "per_second": limits.per_second,
+        "burst": limits.burst,
+        "paused": limits.paused,
+        "changed_at": format_instant(limits.put_at) if limits.put_at else None,
+        "changed_by": limits.put_by,
+    }
+
+
+def use_view(use: GateUse | None, now: int) -> UseView:
+    """Return the use of limits. None: it cannot be read."""
+    if use is None:
+        return {"in_use": None, "waiting": None, "waiting_is_more": None, "oldest_waiting_seconds": None}
+    return {
+        "in_use": use.in_use,
+        "waiting": use.waiting.number,
+        "waiting_is_more": use.waiting.is_more,
+        "oldest_waiting_seconds": None if use.oldest_at is None else max(0, now - use.oldest_at) / 1000,
+    }
+
+
+def gate_view(gate: ShownGate, now: int) -> GateView:
+    return {"name": gate.named, **limits_view(gate.limits), **use_view(gate.use, now)}
+
+
+def gates_view(gates: Sequence[ShownGate], next_cursor: str | None, now: int) -> GatesView:
+    return {"gates": [gate_view(gate, now) for gate in gates], "next_cursor": next_cursor}
+
+
+def gate_details_view(details: GateDetails, now: int) -> GateDetailsView:
+    """Return a gate with its holders and the keys at which runs wait."""
+    return {
+        **gate_view(details.gate, now),
+        "holders": [
+            {
+                "execution_id": holder.run_id,
+                "job_id": holder.job_id,
+                "name": holder.name,
+                "since": format_instant(holder.since),
+                "worker_id": holder.worker,
+            }
+            for holder in details.holders
+        ],
+        "first_waiting": [
+            {
+                "execution_id": run.run_id,
+                "job_id": run.job_id,
+                "name": run.name,
+                "fire_time": format_instant(run.fire_at),
+            }
+            for run in details.waiting
+        ],
+        "waiting_keys": details.waiting_keys.number,
+        "waiting_keys_is_more": details.waiting_keys.is_more,
+        "first_waiting_keys": list(details.first_keys),
+    }
+
+
+def set_gate(context: RequestContext) -> GateDetailsView:
+    """Make a gate, or replace its limits. Answer when they are in force."""
+    put_gate(context.engine, context.tenant, context.id, read_limits(context.request.body), context.caller)
+    return show_gate(context)
+
+
+def show_gate(context: RequestContext) -> GateDetailsView:
+    """Answer a gate or one key of it, with its use."""
+    details = showing.show_gate(context.engine, context.tenant, context.id)
+    return gate_details_view(details, context.engine.clock.now())
+
+
+def list_gates(context: RequestContext) -> GatesView:
+    """Answer a page of the tenant's gates."""
+    query = read_model(PageQuery, context.request.query)
+    # Viewers are not shown the signing key, so they cannot make a cursor.
+    secret = keys_of(context.engine, context.tenant)[0].secret
+    page = showing.list_gates(context.engine, context.tenant, query.limit, open_cursor(secret, query.cursor))
+    return gates_view(page.items, sign_cursor(secret, page.cursor), context.engine.clock.now())
+
+
+def delete_gate(context: RequestContext) -> DeletedView:
+    """Delete a gate."""
+    deleting.delete_gate(context.engine, context.tenant, context.id)
+    return {"deleted": True}
+
+
+ROUTES: Final = (
+    Route(
+        "PUT",
+        "/v1/gates/{name}",
+        set_gate,
+        "Make a gate, or replace its limits; answers when they are in force",
+        GateDetailsView,
+        body=GateFields,
+        errors=(400, 413, 422),
+    ),
+    Route("GET", "/v1/gates", list_gates, "List gates with their use", GatesView, query=PageQuery, errors=(422,)),
+    Route(
+        "GET",
+        "/v1/gates/{name}",
+        show_gate,
+        "Get a gate, or one key of it as name:key, with its holders and the runs that wait",
+        GateDetailsView,
+        errors=(404,),
+    ),
+    Route(
+        "DELETE",
+        "/v1/gates/{name}",
+        delete_gate,
+        "Delete a gate; runs that wait there go on without it",
+        DeletedView,
+        errors=(404, 422),
+    ),
+)

@@ -1,0 +1,84 @@
+"""Models of the requests about gates, and the fields of jobs that name gates."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue
+
+from onthedot.api.fields import Fields, describe_nulls, printable
+from onthedot.api.reading import SMALL_BODY, read_object, read_without_nulls
+from onthedot.core.errors import Problem
+from onthedot.gates.limits import LEAST_PER_SECOND, MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, GateLimits
+from onthedot.gates.names import MOST_KEY_CHARACTERS, NAME
+
+NO_LIMIT: Final = frozenset({"in_flight", "per_second", "burst", "paused"})
+"""Fields that may be null."""
+
+
+def _gate(text: str) -> str:
+    """Refuse a text that names no gate."""
+    name, colon, key = text.partition(":")
+    if not NAME.fullmatch(name):
+        raise ValueError("is not a gate; give 1 to 64 of a-z, 0-9, _ and -, such as stripe, or with a key customer:42")
+    if colon and not 0 < len(key) <= MOST_KEY_CHARACTERS:
+        raise ValueError(f"has a key of {len(key)} characters; give 1 to {MOST_KEY_CHARACTERS} after the colon")
+    return printable(text)
+
+
+GateName = Annotated[str, AfterValidator(_gate)]
+
+
+def describe_bounds(least: float, most: float) -> dict[str, JsonValue]:
+    """Return the bounds of a number for the OpenAPI document. The domain checks them."""
+    return {"minimum": least, "maximum": most}
+
+
+def _with_nulls(schema: dict[str, Any]) -> None:
+    describe_nulls(schema, NO_LIMIT)
+
+
+class GateFields(Fields):
+    """The limits of a gate. They replace all limits that it has. null, or a field that is left out: no limit."""
+
+    model_config = ConfigDict(json_schema_extra=_with_nulls)
+
+    in_flight: Annotated[
+        int | None,
+        Field(
+            description="most attempts that run at a time; 0 stops the gate",
+            json_schema_extra=describe_bounds(0, MOST_IN_FLIGHT),
+        ),
+    ] = None
+    per_second: Annotated[
+        float | None,
+        Field(
+            description=f"most starts a second; 0 stops the gate, and more than that is {LEAST_PER_SECOND} or more",
+            json_schema_extra=describe_bounds(0, MOST_PER_SECOND),
+        ),
+    ] = None
+    burst: Annotated[
+        int | None,
+        Field(
+            description="starts at once after a quiet time (1); only with per_second",
+            json_schema_extra=describe_bounds(1, MOST_BURST),
+        ),
+    ] = None
+    paused: Annotated[bool | None, Field(description="whether nothing starts")] = None
+
+    def limits(self) -> GateLimits:
+        """Return the limits."""
+        return GateLimits(self.in_flight, self.per_second, self.burst, bool(self.paused))
+
+
+def read_limits(body: bytes) -> GateLimits:
+    """Return the limits in a body. Raise ApiError or InvalidRequest."""
+    return read_without_nulls(GateFields, read_object(body, SMALL_BODY), NO_LIMIT).limits()
+
+
+def repeated_gate_problems(gates: Sequence[str]) -> list[Problem]:
+    """Return a problem for each gate that a job names again."""
+    return [
+        Problem(f"gates.{number}", "stands here twice; remove one")
+        for number, gate in enumerate(gates)
+        if gate in gates[:number]
+    ]

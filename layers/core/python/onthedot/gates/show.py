@@ -1,0 +1,237 @@
+"""Read gates and limits of tenants with their use: the holders, and the runs that wait."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final
+
+from onthedot.core import patience
+from onthedot.core.engine import Engine
+from onthedot.core.errors import GateNotFound, Unavailable
+from onthedot.core.ports import Deadline, Page, SlotEntry
+from onthedot.core.records import Record, Status
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import MOST_KEY_CHARACTERS, NAME, GateId, keys_slot, tenant_gate, waiting_slot
+from onthedot.gates.state import GateState, Holder
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRuns:
+    """Some runs, and the jobs of runs that a schedule made. A run that cannot be read is not there."""
+
+    runs: dict[str, Record] = field(default_factory=dict)
+    jobs: dict[str, Record] = field(default_factory=dict)
+
+    def job_id(self, run_id: str) -> str | None:
+        """Return the job of a run."""
+        run = self.runs.get(run_id)
+        return None if run is None else run.job_id
+
+    def name(self, run_id: str) -> str | None:
+        """Return the name of a run's job."""
+        run = self.runs.get(run_id)
+        job = run if run is None or run.definition is not None else self.jobs.get(run.job_id)
+        return None if job is None or job.definition is None else job.definition.name
+
+
+def read_named(engine: Engine, run_ids: Sequence[str]) -> NamedRuns:
+    """Read runs and their jobs, as far as they can be read in time."""
+    deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
+    ids = list(dict.fromkeys(run_ids))
+    if not ids:
+        return NamedRuns()
+    runs = dict(engine.store.get_many(ids, deadline).found)
+    wanted = list({run.job_id for run in runs.values() if run.definition is None})
+    return NamedRuns(runs, dict(engine.store.get_many(wanted, deadline).found) if wanted else {})
+
+
+MOST_COUNTED: Final = 1_000
+"""Most waiting runs or keys that one call counts."""
+MOST_NAMED: Final = 100
+"""Most holders and most waiting keys that one call names."""
+MOST_WAITING: Final = 20
+"""Most waiting runs that one call names."""
+READERS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of runs or keys that wait."""
+
+    number: int = 0
+    is_more: bool = False
+    """Whether there are more than the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateUse:
+    """The use of a gate or of one key."""
+
+    in_use: int
+    waiting: Count = Count()
+    oldest_at: int | None = None
+    """The fire time of the run that waits longest. None: no run waits."""
+    first: Sequence[SlotEntry] = ()
+    """The runs that wait longest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGate:
+    """A gate, or one key of it, with its limits and its use."""
+
+    named: str
+    limits: GateLimits
+    use: GateUse | None
+    """None: it could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHolder:
+    """An attempt that has a place."""
+
+    run_id: str
+    since: int
+    worker: str | None
+    """The worker of the attempt. None: the attempt has not started yet, or has ended."""
+    job_id: str | None = None
+    """None: the run could not be read."""
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownWaiting:
+    """A run that waits at a gate."""
+
+    run_id: str
+    fire_at: int
+    job_id: str | None
+    """None: the run could not be read."""
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GateDetails:
+    """A gate, or one key of it, with its holders and the keys at which runs wait."""
+
+    gate: ShownGate
+    holders: Sequence[ShownHolder]
+    """The holders that have had their places longest."""
+    waiting_keys: Count
+    first_keys: Sequence[str]
+    """The first of the keys at which runs wait."""
+    waiting: Sequence[ShownWaiting] = ()
+    """The runs that wait longest."""
+
+
+def show_gate(engine: Engine, tenant: str, named: str) -> GateDetails:
+    """Return a gate of a tenant, or one key of it. Raise GateNotFound or Unavailable."""
+    gate = GateId.of(tenant, named)
+    limits = engine.gates.find(tenant, gate.name) if _is_possible(gate) else None
+    if limits is None:
+        raise GateNotFound(named)
+    state = engine.gates.read(gate)
+    holders = _holders(engine, gate, state)
+    keys, waiting_keys = ([], Count()) if gate.is_key else _waiting_keys(engine, gate)
+    use = _use(engine, gate, state, len(holders))
+    first = holders[:MOST_NAMED]
+    named_runs = read_named(engine, [*(holder.run_id for holder in first), *(entry.run_id for entry in use.first)])
+    return GateDetails(
+        ShownGate(gate.named, limits, use),
+        [_shown_holder(holder, named_runs) for holder in first],
+        waiting_keys,
+        keys[:MOST_NAMED],
+        [_shown_waiting(entry, named_runs) for entry in use.first],
+    )
+
+
+def list_gates(engine: Engine, tenant: str, limit: int, cursor: str | None) -> Page[ShownGate]:
+    """Return a page of a tenant's gates, by name. Raise Unavailable."""
+    page = engine.gates.names(tenant, limit, cursor)
+    uses = _uses(engine, [GateId(tenant, name) for name, _ in page.items])
+    shown = [ShownGate(name, limits, use) for (name, limits), use in zip(page.items, uses, strict=True)]
+    return Page(shown, page.cursor)
+
+
+def list_limits(engine: Engine, limit: int, cursor: str | None) -> Page[tuple[str, TenantLimits, GateUse | None]]:
+    """Return a page of the tenants that have limits, by name, with the use of these. Raise Unavailable."""
+    tenants = engine.limits.read().tenants
+    names = sorted(name for name in tenants if cursor is None or name > cursor)
+    page = names[:limit]
+    uses = _uses(engine, [tenant_gate(name) for name in page])
+    shown = [(name, tenants[name], use) for name, use in zip(page, uses, strict=True)]
+    return Page(shown, page[-1] if len(names) > limit else None)
+
+
+def use_of(engine: Engine, gate: GateId) -> GateUse | None:
+    """Return the use of a gate. None: it cannot be read now."""
+    try:
+        state = engine.gates.read(gate)
+        return _use(engine, gate, state, len(_holders(engine, gate, state)))
+    except Unavailable:
+        return None
+
+
+def _is_possible(gate: GateId) -> bool:
+    return bool(NAME.fullmatch(gate.name)) and (gate.key is None or 0 < len(gate.key) <= MOST_KEY_CHARACTERS)
+
+
+def _uses(engine: Engine, gates: Sequence[GateId]) -> list[GateUse | None]:
+    """Read the uses side by side. One that cannot be read stops no other, and slow ones do not take too long."""
+    deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
+
+    def read(gate: GateId) -> GateUse | None:
+        return use_of(engine, gate) if deadline.allows(engine.clock.now()) else None
+
+    with ThreadPoolExecutor(READERS) as readers:
+        return list(readers.map(read, gates))
+
+
+def _holders(engine: Engine, gate: GateId, state: GateState) -> list[Holder]:
+    pages = [state.holders] if state.capacity is None else engine.gates.pages(gate)
+    return sorted({holder for page in pages for holder in page}, key=lambda holder: (holder.at, holder.token))
+
+
+def _use(engine: Engine, gate: GateId, state: GateState, in_use: int) -> GateUse:
+    if not state.is_flagged:
+        return GateUse(in_use)
+    parts = range(state.parts or 1)
+    slots = [waiting_slot(gate, priority, part) for priority in sorted(state.priorities) for part in parts]
+    first_pages = {slot: engine.store.read_slot(slot) for slot in slots}
+    first = sorted((entry for page in first_pages.values() for entry in page.items), key=lambda entry: entry.fire_at)
+    number = sum(len(page.items) for page in first_pages.values())
+    for slot, page in first_pages.items():
+        number += len(_more_entries(engine, slot, page, MOST_COUNTED + 1 - number))
+    return GateUse(in_use, _count(number), first[0].fire_at if first else None, first[:MOST_WAITING])
+
+
+def _waiting_keys(engine: Engine, gate: GateId) -> tuple[list[str], Count]:
+    slot = keys_slot(gate)
+    page = engine.store.read_slot(slot)
+    entries = [*page.items, *_more_entries(engine, slot, page, MOST_COUNTED + 1 - len(page.items))]
+    keys = [GateId.read(entry.run_id).key or "" for entry in entries]
+    return keys, _count(len(keys))
+
+
+def _more_entries(engine: Engine, slot: str, page: Page[SlotEntry], wanted: int) -> list[SlotEntry]:
+    """Return the entries after a page of a slot: about as many as wanted, or all."""
+    found: list[SlotEntry] = []
+    while page.cursor is not None and len(found) < wanted:
+        page = engine.store.read_slot(slot, page.cursor)
+        found += page.items
+    return found
+
+
+def _count(number: int) -> Count:
+    return Count(min(number, MOST_COUNTED), number > MOST_COUNTED)
+
+
+def _shown_holder(holder: Holder, named: NamedRuns) -> ShownHolder:
+    """Return a holder with the worker of its attempt, as far as the run can be read."""
+    run = named.runs.get(holder.run_id)
+    is_running = run is not None and run.status is Status.RUNNING and run.attempt_token == holder.token
+    worker = run.worker if run is not None and is_running else None
+    return ShownHolder(holder.run_id, holder.at, worker, named.job_id(holder.run_id), named.name(holder.run_id))
+
+
+def _shown_waiting(entry: SlotEntry, named: NamedRuns) -> ShownWaiting:
+    return ShownWaiting(entry.run_id, entry.fire_at, named.job_id(entry.run_id), named.name(entry.run_id))

@@ -1,0 +1,322 @@
+"""Dead letters: list them, count them by cause, and run them again."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from onthedot.api.fields import CalendarInstant, Fields, JobId, Key, PageQuery, QueryInstant, RunId
+from onthedot.api.lists import list_secret, open_cursor, sign_cursor
+from onthedot.api.reading import read_body, read_model
+from onthedot.api.route import RequestContext, Route
+from onthedot.api.times import show_time
+from onthedot.core import json_text
+from onthedot.core.errors import InvalidRequest, Problem, Unreadable
+from onthedot.core.instants import format_instant
+from onthedot.core.records import Record
+from onthedot.jobs import redrive as use_case
+from onthedot.jobs.causes import FailureFilter, cause_of
+from onthedot.jobs.dead_letters import Cause, Causes, count_causes, dead_letters
+from onthedot.jobs.executions_views import ExecutionView, UnreadableView, error_of, execution_view, unreadable_view
+from onthedot.jobs.failed import END_OF_TIME, Window
+from onthedot.jobs.redrive import Redriven
+from onthedot.jobs.shown_runs import ShownRun, jobs_of, name_of, shown_runs
+
+MAX_REDRIVEN: Final = 500
+_FROM: Final = "dead letters that failed at this time or later"
+_TO: Final = "dead letters that failed before this time"
+_NAME: Final = "the beginning of the job's name"
+_CAUSE: Final = "a `cause` of `?by=cause`"
+CauseText = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class DeadLettersQuery(PageQuery):
+    """The query of a list of dead letters. One must pass all filters."""
+
+    from_: Annotated[QueryInstant | None, Field(alias="from", description=_FROM)] = None
+    to: Annotated[QueryInstant | None, Field(description=_TO)] = None
+    name: Annotated[Key | None, Field(description=_NAME)] = None
+    job_id: JobId | None = None
+    cause: Annotated[CauseText | None, Field(description=_CAUSE)] = None
+    by: Annotated[
+        Literal["cause", "job"] | None, Field(description="count them by cause or by job, up to `limit` of these")
+    ] = None
+
+    def wanted(self) -> FailureFilter:
+        """Return the filter. Raise InvalidRequest."""
+        if self.by is not None and self.cursor is not None:
+            raise InvalidRequest(Problem("cursor", "is for lists; counts have one page"))
+        return _filter(self.from_, self.to, self.name, self.job_id, self.cause)
+
+
+class RedriveFields(Fields):
+    """The dead letters to run again: `ids`, or `all` with true, or filters. Ten are run each second."""
+
+    ids: Annotated[
+        list[RunId] | None, Field(min_length=1, max_length=MAX_REDRIVEN, description="executions to run again")
+    ] = None
+    all: Annotated[bool | None, Field(description="run all dead letters again, as many as one call has time for")] = (
+        None
+    )
+    from_: Annotated[CalendarInstant | None, Field(alias="from", description=_FROM)] = None
+    to: Annotated[CalendarInstant | None, Field(description=_TO)] = None
+    name: Annotated[Key | None, Field(description=_NAME)] = None
+    job_id: JobId | None = None
+    cause: Annotated[CauseText | None, Field(description=_CAUSE)] = None
+    dry_run: Annotated[bool, Field(description="run nothing, and say what would run")] = False
+    cursor: Annotated[
+        str | None, Field(description="`next_cursor` of the answer before, with the same other fields")
+    ] = None
+
+    @property
+    def has_filter(self) -> bool:
+        """Whether there is a filter."""
+        return any(given is not None for given in (self.from_, self.to, self.name, self.job_id, self.cause))
+
+    def wanted(self) -> FailureFilter:
+        """Return the filter. Raise InvalidRequest."""
+        return _filter(self.from_, self.to, self.name, self.job_id, self.cause)
+
+
+def read_redrive(body: bytes) -> RedriveFields:
+    """Return the fields of a redrive. Raise ApiError and InvalidRequest."""
+    fields = read_body(RedriveFields, body, nullable=frozenset({"cursor"}))
+    if fields.ids is not None and (fields.all is not None or fields.has_filter):
+        raise InvalidRequest(Problem("ids", "give either ids, or all, or filters"))
+    if fields.ids is None and fields.all is None and not fields.has_filter:
+        raise InvalidRequest(Problem("ids", "give either ids, or all, or filters: from, to, name, job_id, cause"))
+    if fields.all is False:
+        raise InvalidRequest(Problem("all", "is false; give true, or ids"))
+    if fields.ids is not None and fields.cursor is not None:
+        raise InvalidRequest(Problem("cursor", "is for filters; ids are run in one call"))
+    return fields
+
+
+def filter_text(wanted: FailureFilter) -> str:
+    """Return a filter as one text. A cursor is valid only with the filter that it was made for."""
+    window = wanted.window
+    return json_text.to_text([window.since, window.until, wanted.name, wanted.job_id, wanted.cause])
+
+
+def _filter(
+    since: int | None, until: int | None, name: str | None, job_id: str | None, cause: str | None
+) -> FailureFilter:
+    window = Window(since or 0, END_OF_TIME if until is None else until)
+    if window.is_empty:
+        raise InvalidRequest(Problem("to", "is not after from; give a later time"))
+    return FailureFilter(window, name, job_id, cause)
+
+
+# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
+
+
+class DeadLettersView(TypedDict):
+    """One page of executions that failed for good. Send `next_cursor` as `cursor` to get the next page.
+
+    A page may be short, or empty, and have a `next_cursor`: a call looks at a bounded number of executions.
+    `unreadable` names the executions of this page that this version cannot read, if there are any.
+    """
+
+    dead_letters: list[ExecutionView]
+    next_cursor: str | None
+    unreadable: NotRequired[list[UnreadableView]]
+
+
+class CauseView(TypedDict):
+    """The executions that failed for good in the same way.
+
+    `successes_since` counts the executions of the same recurring and event jobs that succeeded after the latest
+    failure. `job_id`, `name` and `execution_id` are those of the latest, `jobs` is the number of jobs. `over_time` has
+    the number of failures in each of 24 equal parts of the time from `from` to `to`.
+    """
+
+    cause: str
+    count: int
+    latest: str | None
+    oldest: str
+    successes_since: int
+    job_id: str
+    name: str | None
+    jobs: int
+    execution_id: str
+    over_time: list[int]
+
+
+_Times = TypedDict("_Times", {"from": str, "to": str})
+
+
+class CausesView(_Times):
+    """The causes of dead letters, or the jobs that have them, the most frequent first.
+
+    `from` and `to` are the time that was looked at.
+
+    `truncated`: a call looks at the latest 2,000 dead letters and the runs of 40 jobs, and there are more.
+    """
+
+    causes: list[CauseView]
+    truncated: bool
+
+
+class RedriveRunView(TypedDict):
+    """An execution that a redrive would run again."""
+
+    execution_id: str
+    job_id: str
+    name: str | None
+    fire_time: str
+    error: str | None
+    cause: str
+
+
+class RefusedView(TypedDict):
+    """An execution that is not run again, and why."""
+
+    id: str
+    reason: str
+
+
+class RedrivenView(TypedDict):
+    """The outcome of a redrive. `redriven` is the number of executions that run again.
+
+    `undecided` names executions that may run again: the store did not answer in time. When `left` is true there are
+    more: call again with `next_cursor` as `cursor`, so that an execution that has failed again is not run once more. A
+    dry run says in `matched` how many would run again, and in `runs` the first 20 of them.
+    """
+
+    redriven: int
+    refused: list[RefusedView]
+    undecided: list[RefusedView]
+    left: bool
+    next_cursor: str | None
+    matched: NotRequired[int]
+    runs: NotRequired[list[RedriveRunView]]
+
+
+MOST_SHOWN: Final = 20
+"""Runs that the answer to a dry run shows."""
+
+
+def dead_letters_view(
+    runs: Sequence[ShownRun], now: int, next_cursor: str | None, faulty: Sequence[Unreadable] = ()
+) -> DeadLettersView:
+    """Return a page of dead letters."""
+    view: DeadLettersView = {
+        "dead_letters": [execution_view(shown.run, shown.result, now, shown.definition) for shown in runs],
+        "next_cursor": next_cursor,
+    }
+    return {**view, "unreadable": unreadable_view(faulty)} if faulty else view
+
+
+def causes_view(causes: Causes) -> CausesView:
+    """Return the causes of dead letters."""
+    return {
+        "from": format_instant(causes.since),
+        "to": format_instant(causes.until),
+        "causes": [_cause_view(cause, causes) for cause in causes.causes],
+        "truncated": causes.truncated,
+    }
+
+
+def _cause_view(cause: Cause, causes: Causes) -> CauseView:
+    return {
+        "cause": cause.text,
+        "count": cause.count,
+        "latest": show_time(cause.latest.finished_at),
+        "oldest": format_instant(cause.oldest_at),
+        "successes_since": cause.successes_since,
+        "job_id": cause.latest.job_id,
+        "name": cause.name,
+        "jobs": len(cause.job_ids),
+        "execution_id": cause.latest.run_id,
+        "over_time": cause.over_time(causes.since, causes.until),
+    }
+
+
+def redriven_view(done: Redriven, next_cursor: str | None) -> RedrivenView:
+    """Return the outcome of a redrive."""
+    return {
+        "redriven": 0 if done.dry else len(done.runs),
+        "refused": [{"id": run_id, "reason": reason} for run_id, reason in done.refused],
+        "undecided": [{"id": run_id, "reason": reason} for run_id, reason in done.undecided],
+        "left": done.left,
+        "next_cursor": next_cursor,
+    }
+
+
+def dry_run_view(done: Redriven, next_cursor: str | None, jobs: Mapping[str, Record]) -> RedrivenView:
+    """Return what a redrive would run."""
+    shown = [_run_view(run, jobs.get(run.job_id)) for run in done.runs[:MOST_SHOWN]]
+    return {**redriven_view(done, next_cursor), "matched": len(done.runs), "runs": shown}
+
+
+def _run_view(run: Record, job: Record | None) -> RedriveRunView:
+    return {
+        "execution_id": run.run_id,
+        "job_id": run.job_id,
+        "name": name_of(job),
+        "fire_time": format_instant(run.nominal_at),
+        "error": error_of(run),
+        "cause": cause_of(run),
+    }
+
+
+def list_dead_letters(context: RequestContext) -> DeadLettersView | CausesView:
+    """Answer a page of the tenant's dead letters, or their causes."""
+    query = read_model(DeadLettersQuery, context.request.query)
+    wanted = query.wanted()
+    if query.by is not None:
+        by_job = query.by == "job"
+        return causes_view(count_causes(context.engine, context.tenant, wanted, query.limit, by_job=by_job))
+    secret = list_secret(context, "dead-letters", filter_text(wanted))
+    cursor = open_cursor(secret, query.cursor)
+    page = dead_letters(context.engine, context.tenant, wanted, query.limit, cursor)
+    runs = shown_runs(context.engine, page.items)
+    now = context.engine.clock.now()
+    return dead_letters_view(runs, now, sign_cursor(secret, page.cursor), page.unreadable)
+
+
+def redrive(context: RequestContext) -> RedrivenView:
+    """Run dead letters again: some by id or by filters, or all. A dry run only says which."""
+    fields = read_redrive(context.request.body)
+    if fields.ids is None:
+        return _redrive_matching(context, fields)
+    done = use_case.redrive(context.engine, context.tenant, fields.ids, dry_run=fields.dry_run)
+    return _shown(context, done, None)
+
+
+def _redrive_matching(context: RequestContext, fields: RedriveFields) -> RedrivenView:
+    wanted = fields.wanted()
+    secret = list_secret(context, f"redrive/{fields.dry_run}", filter_text(wanted))
+    cursor = open_cursor(secret, fields.cursor)
+    done = use_case.redrive_matching(context.engine, context.tenant, wanted, cursor, dry_run=fields.dry_run)
+    return _shown(context, done, sign_cursor(secret, done.cursor))
+
+
+def _shown(context: RequestContext, done: use_case.Redriven, next_cursor: str | None) -> RedrivenView:
+    if not done.dry:
+        return redriven_view(done, next_cursor)
+    return dry_run_view(done, next_cursor, jobs_of(context.engine, done.runs[:MOST_SHOWN]))
+
+
+ROUTES: Final = (
+    Route(
+        "GET",
+        "/v1/dead-letters",
+        list_dead_letters,
+        "List executions that failed for good, the latest first, or count them by cause or job",
+        DeadLettersView | CausesView,
+        query=DeadLettersQuery,
+        errors=(422,),
+    ),
+    Route(
+        "POST",
+        "/v1/dead-letters/redrive",
+        redrive,
+        "Run dead letters again, ten a second",
+        RedrivenView,
+        status=202,
+        body=RedriveFields,
+        errors=(400, 413, 422),
+    ),
+)

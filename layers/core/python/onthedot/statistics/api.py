@@ -1,0 +1,431 @@
+"""Statistics and the overview."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, NotRequired
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from typing_extensions import TypedDict
+
+import onthedot
+from onthedot.access.ports import Principal
+from onthedot.api.fields import Fields, PriorityName, QueryInstant
+from onthedot.api.reading import read_model
+from onthedot.api.route import RequestContext, Route
+from onthedot.api.times import show_time
+from onthedot.core.choices import Priority
+from onthedot.core.engine import Engine
+from onthedot.core.instants import format_instant
+from onthedot.core.records import Definition, Record
+from onthedot.gates.limits import TenantLimits
+from onthedot.jobs.dead_letters import Cause
+from onthedot.jobs.executions_views import error_of
+from onthedot.statistics.count import Statistics, read_statistics
+from onthedot.statistics.counters import BOUNDS_MS, STEPS_SECONDS, Counters, StepRange, added, step_range
+from onthedot.statistics.hold_ups import HoldUp
+from onthedot.statistics.overview import Coming, Overview, read_overview
+from onthedot.targets.types import one_line
+from onthedot.workers.queues_api import QueueView, queues_view
+from onthedot.workers.records import WorkerRecord, WorkerStatus
+
+_NAMES: Final = ", ".join(str(step) for step in STEPS_SECONDS[:-1])
+_STEPS: Final = {str(step): step for step in STEPS_SECONDS}
+
+
+def _step(text: Any) -> Any:
+    """Return the step in a query parameter, which is always text."""
+    if text in _STEPS:
+        return _STEPS[text]
+    raise ValueError(f"is not a length of steps in seconds; give {_NAMES} or {STEPS_SECONDS[-1]}")
+
+
+Step = Annotated[int, BeforeValidator(_step), WithJsonSchema({"type": "integer", "enum": list(STEPS_SECONDS)})]
+
+
+class StatisticsQuery(Fields):
+    """The query of statistics. Without `from` and `to` it is about the last hour."""
+
+    since: Annotated[QueryInstant | None, Field(alias="from", description="the first step contains this time")] = None
+    to: Annotated[
+        QueryInstant | None, Field(description="the end of the range; the end of the present minute if it is left out")
+    ] = None
+    step: Annotated[Step | None, Field(description="seconds of each step")] = None
+    priority: PriorityName | None = None
+
+    def asked(self, now: int) -> StepRange:
+        """Return the range of time. Raise InvalidRequest."""
+        return step_range(self.since, self.to, self.step, now)
+
+    @property
+    def of_priority(self) -> Priority | None:
+        """The priority whose runs are counted. None: all."""
+        return None if self.priority is None else Priority(self.priority)
+
+
+# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
+
+
+class LatenessView(TypedDict):
+    """How late the last attempts of ended runs started. All but `counts` are null without attempts.
+
+    `counts` has a number for each of `bounds_ms`, of starts that were not later, and one for starts later than all
+    bounds. `p50_ms` and `p99_ms` are bounds, and `max_ms` is exact.
+    """
+
+    p50_ms: int | None
+    p99_ms: int | None
+    max_ms: int | None
+    counts: list[int]
+
+
+class CountersView(TypedDict):
+    """Ended runs by outcome. `retries` and `lost` are attempts of these runs."""
+
+    succeeded: int
+    failed: int
+    skipped: int
+    cancelled: int
+    retries: int
+    lost: int
+    lateness: LatenessView
+
+
+class StepView(CountersView):
+    """The runs that ended in one step. `time` is its beginning."""
+
+    time: str
+
+
+# `from` is a word of Python, so this type is made by a call.
+StatisticsView = TypedDict(
+    "StatisticsView",
+    {
+        "from": str,
+        "to": str,
+        "step_seconds": int,
+        "bounds_ms": list[int],
+        "steps": list[StepView],
+        "total": CountersView,
+    },
+)
+StatisticsView.__doc__ = "The runs that ended in a range of time, by steps, the oldest first."
+
+
+class HourMinuteView(TypedDict):
+    """The runs that ended in one minute."""
+
+    time: str
+    succeeded: int
+    failed: int
+    skipped: int
+    cancelled: int
+    retries: int
+
+
+HourView = TypedDict(
+    "HourView",
+    {
+        "from": str,
+        "to": str,
+        "succeeded": int,
+        "failed": int,
+        "skipped": int,
+        "cancelled": int,
+        "retries": int,
+        "lost": int,
+        "lateness": LatenessView,
+        "bounds_ms": list[int],
+        "minutes": list[HourMinuteView],
+    },
+)
+HourView.__doc__ = "The runs that ended in the last hour, and in each of its 60 minutes, the oldest first."
+
+
+class SummaryView(TypedDict):
+    """How the runs are, in one word (`on_time`, `late`, `failing`, `held_up` or `idle`) and in sentences."""
+
+    state: str
+    message: str
+
+
+class WorkersSummaryView(TypedDict):
+    """The pull workers that may run jobs of the tenant. `concurrency` is that of the live ones."""
+
+    alive: int
+    silent: int
+    running: int
+    concurrency: int
+
+
+class DueView(TypedDict):
+    """The runs of one coming minute."""
+
+    time: str
+    runs: int
+
+
+class NextView(TypedDict):
+    """A run that comes next."""
+
+    job_id: str
+    name: str | None
+    fire_time: str
+
+
+class FailureView(TypedDict):
+    """A dead letter. `target` is one line without secrets, null when the job is gone."""
+
+    execution_id: str
+    job_id: str
+    name: str | None
+    target: str | None
+    error: str | None
+    finished_at: str | None
+
+
+class HourCauseView(TypedDict):
+    """Dead letters of the last hour with one cause. `job_id` and `name` are of the latest."""
+
+    cause: str
+    count: int
+    latest: str | None
+    successes_since: int
+    job_id: str
+    name: str | None
+
+
+class HoldUpView(TypedDict):
+    """A reason for which due runs do not start now. Fields that do not apply are null."""
+
+    code: str
+    message: str
+    since: str | None
+    job_id: str | None
+    name: str | None
+    gate: str | None
+    pool: str | None
+    runs: int | None
+
+
+class OwnLimitsView(TypedDict):
+    """The limits of the tenant. A limit that is null does not limit."""
+
+    in_flight: int | None
+    per_second: float | None
+
+
+class OverviewView(TypedDict):
+    """The overview of the caller's tenant. A part that cannot be read now is null, and `unknown` has its name."""
+
+    time: str
+    tenant: str
+    role: str
+    principal: str
+    version: str
+    engine: str
+    stage: str
+    status: str | None
+    last_tick: str | None
+    tick_age_seconds: int | None
+    summary: SummaryView
+    hour: HourView | None
+    queues: list[QueueView] | None
+    workers: WorkersSummaryView | None
+    due: list[DueView] | None
+    next: list[NextView] | None
+    failures: list[FailureView] | None
+    causes: list[HourCauseView] | None
+    hold_ups: list[HoldUpView] | None
+    limits: OwnLimitsView | None
+    unknown: NotRequired[list[str]]
+
+
+def statistics_view(found: Statistics) -> StatisticsView:
+    """Return the counters of a range of time."""
+    return {
+        "from": format_instant(found.asked.since),
+        "to": format_instant(found.asked.until),
+        "step_seconds": found.asked.step_ms // 1000,
+        "bounds_ms": list(BOUNDS_MS),
+        "steps": [_step_view(start, counters) for start, counters in found.steps],
+        "total": counters_view(found.total),
+    }
+
+
+def counters_view(counters: Counters) -> CountersView:
+    """Return the ends of runs by outcome."""
+    return {
+        "succeeded": counters.succeeded,
+        "failed": counters.failed,
+        "skipped": counters.skipped,
+        "cancelled": counters.cancelled,
+        "retries": counters.retries,
+        "lost": counters.lost,
+        "lateness": _lateness(counters),
+    }
+
+
+def _step_view(start: int, counters: Counters) -> StepView:
+    return {"time": format_instant(start), **counters_view(counters)}
+
+
+def _lateness(counters: Counters) -> LatenessView:
+    return {
+        "p50_ms": counters.percentile(0.5),
+        "p99_ms": counters.percentile(0.99),
+        "max_ms": counters.max_ms,
+        "counts": list(counters.counts),
+    }
+
+
+_FIELDS_OF: Final = {
+    "ticks": ("status", "last_tick", "tick_age_seconds"),
+    "due": ("due", "next"),
+    "failures": ("failures", "causes"),
+}
+"""The fields of a part that has several."""
+
+
+def overview_view(engine: Engine, caller: Principal, found: Overview) -> OverviewView:
+    """Return the overview of a caller's tenant."""
+    ticks, failures, coming = found.ticks, found.failures, found.coming
+    age = None if ticks is None else ticks.age_ms
+    view: OverviewView = {
+        "time": format_instant(found.now),
+        "tenant": caller.tenant,
+        "role": caller.role,
+        "principal": caller.name,
+        "version": onthedot.__version__,
+        "engine": engine.kind,
+        "stage": engine.stage_name,
+        "status": None if ticks is None else ticks.status.value,
+        "last_tick": None if ticks is None else show_time(ticks.last_tick),
+        "tick_age_seconds": None if age is None else age // 1000,
+        "summary": {"state": found.summary.state.value, "message": found.summary.message},
+        "hour": None if found.hour is None else _hour(found.hour, found.now),
+        "queues": None if found.queues is None else queues_view(found.queues)["queues"],
+        "workers": None if found.workers is None else _workers(found.workers, found.now),
+        "due": None if coming is None else _due(coming),
+        "next": None if coming is None else _next(coming),
+        "failures": None if failures is None else [_failure(*one) for one in failures.failures],
+        "causes": None if failures is None else [_cause(one) for one in failures.causes],
+        "hold_ups": None if found.hold_ups is None else [_hold_up(one) for one in found.hold_ups],
+        "limits": None if "limits" in found.unknown else _limits(found.limits),
+    }
+    unknown = [field for part in found.unknown for field in _FIELDS_OF.get(part, (part,))]
+    return {**view, "unknown": unknown} if unknown else view
+
+
+def _hour(minutes: Sequence[tuple[int, Counters]], now: int) -> HourView:
+    total = counters_view(added(counters for _, counters in minutes))
+    return {
+        "from": format_instant(minutes[0][0]),
+        "to": format_instant(now),
+        **total,
+        "bounds_ms": list(BOUNDS_MS),
+        "minutes": [
+            {
+                "time": format_instant(start),
+                "succeeded": counters.succeeded,
+                "failed": counters.failed,
+                "skipped": counters.skipped,
+                "cancelled": counters.cancelled,
+                "retries": counters.retries,
+            }
+            for start, counters in minutes
+        ],
+    }
+
+
+def _workers(workers: Sequence[WorkerRecord], now: int) -> WorkersSummaryView:
+    alive = [one for one in workers if one.status(now) in (WorkerStatus.ACTIVE, WorkerStatus.DRAINING)]
+    return {
+        "alive": len(alive),
+        "silent": sum(one.status(now) is WorkerStatus.LOST for one in workers),
+        "running": sum(len(one.load.running) for one in alive),
+        "concurrency": sum(one.resources.concurrency for one in alive),
+    }
+
+
+def _due(coming: Coming) -> list[DueView]:
+    return [{"time": format_instant(start), "runs": runs} for start, runs in coming.forecast.minutes.items()]
+
+
+def _next(coming: Coming) -> list[NextView]:
+    return [
+        {"job_id": job_id, "name": coming.names.get(job_id), "fire_time": format_instant(at)}
+        for at, job_id in coming.forecast.nearest
+    ]
+
+
+def _failure(run: Record, definition: Definition | None) -> FailureView:
+    return {
+        "execution_id": run.run_id,
+        "job_id": run.job_id,
+        "name": None if definition is None else definition.name,
+        "target": None if definition is None else one_line(definition.target),
+        "error": error_of(run),
+        "finished_at": show_time(run.finished_at),
+    }
+
+
+def _cause(found: Cause) -> HourCauseView:
+    return {
+        "cause": found.text,
+        "count": found.count,
+        "latest": show_time(found.latest.finished_at),
+        "successes_since": found.successes_since,
+        "job_id": found.latest.job_id,
+        "name": found.name,
+    }
+
+
+def _limits(limits: TenantLimits | None) -> OwnLimitsView:
+    if limits is None:
+        return {"in_flight": None, "per_second": None}
+    return {"in_flight": limits.in_flight, "per_second": limits.per_second}
+
+
+def _hold_up(found: HoldUp) -> HoldUpView:
+    return {
+        "code": found.code,
+        "message": found.message,
+        "since": show_time(found.since),
+        "job_id": found.job_id,
+        "name": found.name,
+        "gate": found.gate,
+        "pool": found.pool,
+        "runs": found.runs,
+    }
+
+
+def show_statistics(context: RequestContext) -> StatisticsView:
+    """Answer the counters of the tenant's ended runs for each step of a range of time."""
+    query = read_model(StatisticsQuery, context.request.query)
+    asked = query.asked(context.engine.clock.now())
+    return statistics_view(read_statistics(context.engine, context.tenant, asked, query.of_priority))
+
+
+def show_overview(context: RequestContext) -> OverviewView:
+    """Answer how the tenant's runs are now. Parts that cannot be read are null."""
+    caller = context.request.principal or Principal(context.tenant, "", "")
+    return overview_view(context.engine, caller, read_overview(context.engine, context.tenant))
+
+
+ROUTES: Final = (
+    Route(
+        "GET",
+        "/v1/statistics",
+        show_statistics,
+        "Count ended runs by outcome and lateness, for each step of a range of time",
+        StatisticsView,
+        query=StatisticsQuery,
+        errors=(422,),
+    ),
+    Route(
+        "GET",
+        "/v1/overview",
+        show_overview,
+        "Get an overview: the last hour, queues, workers, the next fires, failures, and what holds up runs",
+        OverviewView,
+    ),
+)

@@ -1,0 +1,273 @@
+"""Read the overview of a tenant: its parts side by side, so that one that fails or is slow hides no other."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Final
+
+from onthedot.core import patience
+from onthedot.core.engine import Engine, KnownPart
+from onthedot.core.errors import OnthedotError
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Definition, Record
+from onthedot.gates.limits import TenantLimits
+from onthedot.jobs.dead_letters import Cause, causes_among
+from onthedot.jobs.shown_runs import jobs_of
+from onthedot.statistics.counters import MINUTE_MS, Counters, StepRange, added, in_steps
+from onthedot.statistics.forecast import Forecast, forecast
+from onthedot.statistics.health import TickReport, TickStatus, read_ticks
+from onthedot.statistics.hold_ups import HoldUp, SentHoldUps, gate_hold_ups, in_closed_stage, may_hold_up, sent_hold_ups
+from onthedot.statistics.summary import LargestCause, Summary, summarize
+from onthedot.transfer.stage_state import StageState
+from onthedot.workers.queues import QueueReport, read_queues
+from onthedot.workers.records import WorkerRecord
+
+_LOG: Final = logging.getLogger(__name__)
+LONGEST_SECONDS: Final = 8.0
+"""How long a call waits for its parts. The rest of them is unknown then."""
+MOST_KNOWN: Final = 2_000
+"""Most parts that a process remembers. When there are more, all are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an overview: how it is read, and for how long its value is good."""
+
+    name: str
+    read: Callable[[], Any]
+    good_ms: int
+    of_stage: bool = False
+    """Whether it is the same for all tenants."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadParts:
+    """The values of the parts that could be read, and the names of the others."""
+
+    values: Mapping[str, Any]
+    unknown: Sequence[str]
+
+    def get(self, name: str) -> Any:
+        """Return the value of a part. None: it is unknown."""
+        return self.values.get(name)
+
+
+def read_parts(engine: Engine, tenant: str, parts: Sequence[Part]) -> ReadParts:
+    """Read parts, or take the values that this process has read a moment ago."""
+    now = engine.clock.now()
+    keys = {part.name: ("" if part.of_stage else tenant, part.name) for part in parts}
+    values = {part.name: known.value for part in parts if (known := _known(engine, keys[part.name], now)) is not None}
+    asked = [part for part in parts if part.name not in values]
+    for part, value in zip(asked, _read_all(asked), strict=True):
+        if value is not None:
+            values[part.name] = value.value
+            _remember(engine, keys[part.name], KnownPart(now + part.good_ms, value.value))
+    return ReadParts(values, [part.name for part in parts if part.name not in values])
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    value: Any
+
+
+def _read_all(parts: Sequence[Part]) -> list[_Value | None]:
+    if not parts:
+        return []
+    readers = ThreadPoolExecutor(len(parts), thread_name_prefix="overview")
+    futures = [readers.submit(_read, part) for part in parts]
+    try:
+        wait(futures, LONGEST_SECONDS)
+        return [future.result() if future.done() else None for future in futures]
+    finally:
+        # A part that takes too long has a deadline of its own. Its thread ends then.
+        readers.shutdown(wait=False, cancel_futures=True)
+
+
+def _read(part: Part) -> _Value | None:
+    """Return the value of a part, or None when it cannot be read. Whatever is wrong with it, the others are shown."""
+    try:
+        return _Value(part.read())
+    except OnthedotError as error:
+        _LOG.warning("part_unknown", extra={"part": part.name, "why": str(error)})
+    except Exception:  # noqa: BLE001 (as the docstring says)
+        _LOG.exception("part_unknown", extra={"part": part.name})
+    return None
+
+
+def _known(engine: Engine, key: tuple[str, str], now: int) -> KnownPart | None:
+    found = engine.known_parts.get(key)
+    return found if found is not None and now < found.until else None
+
+
+def _remember(engine: Engine, key: tuple[str, str], part: KnownPart) -> None:
+    if len(engine.known_parts) >= MOST_KNOWN:
+        engine.known_parts.clear()
+    engine.known_parts[key] = part
+
+
+LOOKED_AT: Final = 100
+"""The latest dead letters that are looked at."""
+SHOWN: Final = 10
+MOST_CAUSES: Final = 5
+MOST_JOBS: Final = 10
+"""Most jobs of whose runs successes are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatestFailures:
+    """The latest dead letters, and the causes of those of the last hour, the most frequent first."""
+
+    failures: Sequence[tuple[Record, Definition | None]]
+    """Each with the definition of its job. None: the job is gone, or cannot be read now."""
+    causes: Sequence[Cause]
+    of_latest: int | None = None
+    """How many dead letters of the hour were counted, if there may be more. None: all."""
+
+
+def latest_failures(engine: Engine, tenant: str, since: int) -> LatestFailures:
+    """Return the latest dead letters, and the causes of those since this time. Raise Unavailable."""
+    page = engine.store.failed(tenant, LOOKED_AT)
+    found = page.items
+    recent = list(takewhile(lambda run: (run.finished_at or 0) >= since, found))
+    shown = found[:SHOWN]
+    jobs = jobs_of(engine, shown)
+    definitions = {job_id: job.definition for job_id, job in jobs.items()}
+    return LatestFailures(
+        [(run, run.definition or definitions.get(run.job_id)) for run in shown],
+        causes_among(engine, recent, MOST_CAUSES, MOST_JOBS),
+        len(recent) if page.cursor is not None and len(recent) == len(found) else None,
+    )
+
+
+MINUTES: Final = 60
+SOON_MS: Final = 2_000
+SLOW_MS: Final = 10_000
+"""For parts that cost many reads of a table. A file is read at once."""
+LONGEST_MS: Final = 60_000
+"""The coming runs cost reads for each shard and minute, so they are good for longer on a stage with more shards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """The runs of the coming hour, and the names of the jobs that come first."""
+
+    forecast: Forecast
+    names: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The overview of a tenant. A part that could not be read is None, and its name is in `unknown`."""
+
+    now: int
+    ticks: TickReport | None
+    summary: Summary
+    hour: Sequence[tuple[int, Counters]] | None
+    """The beginning and the counters of each of the latest 60 minutes, the oldest first."""
+    queues: Sequence[QueueReport] | None
+    workers: Sequence[WorkerRecord] | None
+    """The pull workers that may run jobs of the tenant."""
+    coming: Coming | None
+    failures: LatestFailures | None
+    hold_ups: Sequence[HoldUp] | None
+    limits: TenantLimits | None
+    """None: the tenant has none, or they are unknown."""
+    unknown: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """The limits of a tenant, or none."""
+
+    limits: TenantLimits | None
+
+
+def read_overview(engine: Engine, tenant: str) -> Overview:
+    """Return the overview of a tenant. It raises no error for a part that cannot be read."""
+    now = engine.clock.now()
+    read = read_parts(engine, tenant, _parts(engine, tenant, now))
+    queues, workers = read.get("queues"), read.get("workers")
+    gates: Sequence[HoldUp] | None = read.get("hold_ups")
+    sent = _sent(engine, tenant, queues or (), workers)
+    closed = in_closed_stage(read.get("stage_state") or StageState())
+    hold_ups = None if gates is None and not closed else [*closed, *sent.at_workers, *(gates or ()), *sent.in_queues]
+    limits: _Limits | None = read.get("limits")
+    return Overview(
+        now,
+        read.get("ticks"),
+        _summary(read, hold_ups or ()),
+        read.get("hour"),
+        queues,
+        None if workers is None else [one for one in workers if one.tenant in (None, tenant)],
+        read.get("due"),
+        read.get("failures"),
+        hold_ups,
+        None if limits is None else limits.limits,
+        read.unknown,
+    )
+
+
+def _parts(engine: Engine, tenant: str, now: int) -> list[Part]:
+    slow_ms = SLOW_MS if engine.index_lags else SOON_MS
+    due_ms = min(slow_ms * engine.deployment.shards, LONGEST_MS)
+    return [
+        Part("ticks", lambda: read_ticks(engine, note_start=True), 0, of_stage=True),
+        Part("stage_state", engine.stage.read, 0, of_stage=True),
+        Part("hour", lambda: _hour(engine, tenant, now), SOON_MS),
+        Part("queues", lambda: read_queues(engine), slow_ms, of_stage=True),
+        Part("workers", lambda: list(engine.registry.workers()), SOON_MS, of_stage=True),
+        Part("due", lambda: _coming(engine, tenant), due_ms),
+        Part("failures", lambda: latest_failures(engine, tenant, now - MINUTES * MINUTE_MS), slow_ms),
+        Part("hold_ups", lambda: gate_hold_ups(engine, tenant), slow_ms),
+        Part("limits", lambda: _Limits(engine.limits.find(tenant)), SOON_MS),
+    ]
+
+
+def _hour(engine: Engine, tenant: str, now: int) -> Sequence[tuple[int, Counters]]:
+    last = now // MINUTE_MS
+    asked = StepRange((last - MINUTES + 1) * MINUTE_MS, (last + 1) * MINUTE_MS, MINUTE_MS)
+    return in_steps(engine.statistics.read(tenant, *asked.minutes), asked)
+
+
+def _coming(engine: Engine, tenant: str) -> Coming:
+    found = forecast(engine, tenant, MINUTES)
+    jobs = list(dict.fromkeys(job_id for _, job_id in found.nearest))
+    read = engine.store.get_many(jobs, Deadline.after(engine.clock.now(), patience.READ_MS)).found if jobs else {}
+    return Coming(found, {job_id: _name(read.get(job_id)) for job_id in jobs})
+
+
+def _name(job: Record | None) -> str | None:
+    return None if job is None or job.definition is None else job.definition.name
+
+
+def _sent(
+    engine: Engine, tenant: str, queues: Sequence[QueueReport], workers: Sequence[WorkerRecord] | None
+) -> SentHoldUps:
+    """Return why sent runs of the tenant do not start. They are looked for only when messages of any tenant wait."""
+    if not may_hold_up(engine, queues, workers):
+        return SentHoldUps()
+    good_ms = LONGEST_MS if engine.index_lags else SOON_MS
+    part = Part("sent_hold_ups", lambda: sent_hold_ups(engine, tenant, queues, workers), good_ms)
+    found: SentHoldUps | None = read_parts(engine, tenant, [part]).get(part.name)
+    return found or SentHoldUps()
+
+
+def _summary(read: ReadParts, hold_ups: Sequence[HoldUp]) -> Summary:
+    ticks: TickReport | None = read.get("ticks")
+    hour: Sequence[tuple[int, Counters]] | None = read.get("hour")
+    late = ticks.sentence if ticks is not None and ticks.status is TickStatus.LATE else None
+    return summarize(
+        late,
+        None if hour is None else added(counters for _, counters in hour),
+        _largest_cause(read.get("failures")),
+        [hold_up.message for hold_up in hold_ups],
+    )
+
+
+def _largest_cause(failures: LatestFailures | None) -> LargestCause | None:
+    if failures is None or not failures.causes:
+        return None
+    first = failures.causes[0]
+    return LargestCause(first.text, first.count, failures.of_latest)

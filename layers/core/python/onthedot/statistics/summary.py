@@ -1,0 +1,108 @@
+"""Say in one or two sentences how the runs of a tenant are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from onthedot.core.durations import in_short
+from onthedot.statistics.counters import Counters
+
+LATE_MS: Final = 5_000
+"""Runs are late when one of a hundred starts later than this after its time."""
+FAILING_SHARE: Final = 0.05
+
+
+class State(StrEnum):
+    """One word for how the runs are."""
+
+    ON_TIME = "on_time"
+    LATE = "late"
+    FAILING = "failing"
+    HELD_UP = "held_up"
+    IDLE = "idle"
+
+
+@dataclass(frozen=True, slots=True)
+class LargestCause:
+    """The most frequent cause of the failures of the last hour."""
+
+    cause: str
+    count: int
+    of_latest: int | None = None
+    """How many of the latest failures were looked at. None: all of the hour."""
+
+    @property
+    def sentence(self) -> str:
+        """Say it."""
+        among = "" if self.of_latest is None else f" of the latest {self.of_latest:,}"
+        return f"The largest cause: {self.cause} ({self.count:,}{among})."
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The state of a tenant's runs, and the sentences that say it."""
+
+    state: State
+    message: str
+
+
+def summarize(
+    late_ticks: str | None, hour: Counters | None, largest_cause: LargestCause | None, hold_ups: Sequence[str]
+) -> Summary:
+    """Return the summary. The most urgent state counts: late ticks, runs held up, failures, then lateness.
+
+    `late_ticks` is a sentence about ticks that are late. `hour` is None when the counters cannot be read.
+    """
+    state = _state(late_ticks, hour, hold_ups)
+    sentences = [
+        *([_sentence(late_ticks)] if late_ticks else []),
+        _runs(hour),
+        *([_lateness(hour)] if hour is not None and _is_late(hour) else []),
+        *([largest_cause.sentence] if largest_cause else []),
+        *([_held_up(hold_ups)] if hold_ups else []),
+    ]
+    return Summary(state, " ".join(sentences))
+
+
+def _state(late_ticks: str | None, hour: Counters | None, hold_ups: Sequence[str]) -> State:
+    if late_ticks:
+        return State.LATE
+    if hold_ups:
+        return State.HELD_UP
+    if hour is None:
+        return State.ON_TIME
+    if hour.failed and hour.failed >= FAILING_SHARE * (hour.succeeded + hour.failed):
+        return State.FAILING
+    if _is_late(hour):
+        return State.LATE
+    return State.ON_TIME if hour.succeeded else State.IDLE
+
+
+def _is_late(hour: Counters) -> bool:
+    return (hour.percentile(0.99) or 0) > LATE_MS
+
+
+def _runs(hour: Counters | None) -> str:
+    if hour is None:
+        return "The runs of the last hour cannot be counted now."
+    if not hour.ended:
+        return "No run ended in the last hour."
+    numbers = {"failed": hour.failed, "skipped": hour.skipped, "cancelled": hour.cancelled}
+    others = [f"{number:,} {outcome}" for outcome, number in numbers.items() if number]
+    runs = "1 run" if hour.ended == 1 else f"{hour.ended:,} runs"
+    return f"{', '.join([f'{runs} in the last hour', *others])}."
+
+
+def _lateness(hour: Counters) -> str:
+    late = in_short((hour.percentile(0.99) or 0) / 1000)
+    return f"One of a hundred started {late} late or later."
+
+
+def _held_up(hold_ups: Sequence[str]) -> str:
+    more = f" And {len(hold_ups) - 1:,} more." if len(hold_ups) > 1 else ""
+    return _sentence(hold_ups[0]) + more
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

@@ -1,0 +1,1 @@
+"""Exports and imports: everything that a stage stores moves to another one."""

@@ -1,0 +1,303 @@
+"""Store the entries of an export in this stage, each one if it is not there yet. Every page may be repeated."""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from onthedot.access.ports import Principal, Token
+from onthedot.access.signing_store import keys_of
+from onthedot.access.tokens import is_name, token_problems
+from onthedot.core import codec, patience
+from onthedot.core.engine import Engine
+from onthedot.core.errors import OnthedotError, StageConflict, Unavailable, UnreadableRecord
+from onthedot.core.ports import Deadline, Moved, Refused, Undecided
+from onthedot.core.records import TERMINAL, Record
+from onthedot.core.schema import BLOBS
+from onthedot.core.slots import DECISION_MS
+from onthedot.events import handle
+from onthedot.gates.limit_store import DAMAGED, limits_of
+from onthedot.gates.limits import GateLimits, TenantLimits, problems
+from onthedot.gates.manage import name_problems
+from onthedot.gates.names import GateId
+from onthedot.gates.state import GateChange
+from onthedot.transfer import entries as imported
+from onthedot.transfer.change_stage import settles_in_ms
+from onthedot.transfer.entries import Entry, EntryKind, from_json
+from onthedot.transfer.export import transfer_of
+from onthedot.transfer.stage_state import StageMode
+
+Content = Mapping[str, Any]
+_DAMAGED: Final = (*DAMAGED, binascii.Error)
+
+
+class BadEntry(OnthedotError):
+    """The entry cannot be stored here: a value of it is wrong, or this stage has another one."""
+
+
+class Storing(Protocol):
+    """Stores one kind of entry."""
+
+    def __call__(self, engine: Engine, entry: Entry, *, dry_run: bool) -> bool: ...
+
+
+def _guarded(store: Storing) -> Storing:
+    """Return the function with every fault of the content as BadEntry."""
+
+    def guarded(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+        try:
+            return store(engine, entry, dry_run=dry_run)
+        except _DAMAGED as error:
+            raise BadEntry(f"its content cannot be read: {type(error).__name__}: {error}"[:300]) from error
+
+    return guarded
+
+
+def _blob(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+    key, blob = entry.id, base64.b64decode(entry.content["base64"], validate=True)
+    if not key.startswith(BLOBS):
+        raise BadEntry("its id is not the key of a payload or a result")
+    if engine.blobs.get(key) == blob:
+        return False
+    if not dry_run:
+        engine.blobs.put(key, blob)
+    return True
+
+
+def _limits(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+    content = entry.content
+    tenant, limits = _tenant(content), limits_of(TenantLimits, content["limits"])
+    _check_limits(limits)
+    return _put_new(
+        engine.limits.find(tenant), limits, lambda: engine.limits.put(tenant, limits), "limits", dry_run=dry_run
+    )
+
+
+def _gate(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+    content = entry.content
+    tenant, name = _tenant(content), str(content["name"])
+    limits = limits_of(GateLimits, content["limits"])
+    if found := name_problems(name):
+        raise BadEntry(f"its name {found[0].message}")
+    _check_limits(limits)
+    return _put_new(
+        engine.gates.find(tenant, name),
+        limits,
+        lambda: engine.gates.put(tenant, name, limits),
+        "limits for this gate",
+        dry_run=dry_run,
+    )
+
+
+def _rate(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+    content = entry.content
+    gate, next_start = GateId.read(content["gate"]), int(content["next_start"])
+    state = engine.gates.read(gate)
+    if (state.next_start or 0) >= next_start:
+        return False
+    if not dry_run:
+        engine.gates.change(gate, GateChange({"next_start": state.next_start}, sets={"next_start": next_start}))
+    return True
+
+
+def _event(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+    content = entry.content
+    values = (_tenant(content), str(content["digest"]), int(content["time"]), int(content["expires_at"]))
+    return dry_run or engine.patterns.remember(*values)
+
+
+def _token(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+    content = entry.content
+    who = Principal(content["tenant"], content["role"], content["name"])
+    if found := token_problems(who.tenant, who.role, who.name):
+        raise BadEntry(f"its {found[0].field} {found[0].message}")
+    expiry = content.get("expires_at")
+    token = Token(content["id"], who, int(content["created_at"]), None if expiry is None else int(expiry))
+    token_hash = str(content["token_hash"])
+    return _put_new(
+        engine.tokens.find(token_hash), token, lambda: engine.tokens.add(token_hash, token), "token", dry_run=dry_run
+    )
+
+
+def _signing(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+    content = entry.content
+    tenant, keys = _tenant(content), keys_of(content["keys"])
+    present = tuple(engine.signing.keys(tenant))
+    return _put_new(
+        present or None, keys, lambda: engine.signing.replace(tenant, (), keys), "signing keys", dry_run=dry_run
+    )
+
+
+def _put_new(present: Any, wanted: Any, put: Callable[[], object], what: str, *, dry_run: bool) -> bool:
+    """Store a value unless it is there. Raise BadEntry when this stage has another value."""
+    if present == wanted:
+        return False
+    if present is not None:
+        raise BadEntry(f"this stage has other {what} already")
+    if not dry_run:
+        put()
+    return True
+
+
+def _tenant(content: Content) -> str:
+    tenant = str(content["tenant"])
+    if not is_name(tenant):
+        raise BadEntry("its tenant is not the name of a tenant")
+    return tenant
+
+
+def _check_limits(limits: GateLimits) -> None:
+    for problem in problems(limits):
+        raise BadEntry(f"its {problem.field} {problem.message}")
+
+
+STORE_SETTING: Final[Mapping[EntryKind, Storing]] = {
+    EntryKind.BLOB: _guarded(_blob),
+    EntryKind.LIMITS: _guarded(_limits),
+    EntryKind.GATE: _guarded(_gate),
+    EntryKind.RATE: _guarded(_rate),
+    EntryKind.EVENT: _guarded(_event),
+    EntryKind.TOKEN: _guarded(_token),
+    EntryKind.SIGNING: _guarded(_signing),
+}
+
+
+RECORDS_AT_ONCE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An entry that was not imported."""
+
+    kind: str
+    id: str
+    why: str
+
+
+@dataclass(slots=True)
+class Imported:
+    """The result of importing a page."""
+
+    created: int = 0
+    present: int = 0
+    """Entries that were there already."""
+    refused: list[Refusal] = field(default_factory=list)
+    unknown_pools: set[str] = field(default_factory=set)
+    """Pools of imported runs that this stage does not have. Such runs get another pool, or wait for one."""
+
+
+def import_page(engine: Engine, freeze_id: str, lines: Sequence[Any], *, dry_run: bool) -> Imported:
+    """Store a page of an export. With `dry_run` store nothing, and return what would happen.
+
+    Raise StageConflict unless the stage imports this freeze. Raise Unavailable: then a part of the page may be stored.
+    """
+    if not dry_run:
+        _check_stage(engine, freeze_id)
+    result = Imported()
+    entries = _read(lines, result)
+    for entry in entries:
+        if entry.kind is not EntryKind.RECORD:
+            _store_setting(engine, entry, result, dry_run=dry_run)
+    records = _records(entries, result)
+    for first in range(0, len(records), RECORDS_AT_ONCE):
+        _store_records(engine, records[first : first + RECORDS_AT_ONCE], result, dry_run=dry_run)
+    return result
+
+
+def _check_stage(engine: Engine, freeze_id: str) -> None:
+    state = engine.stage.fresh()
+    if state.mode is not StageMode.IMPORTING or state.freeze_id != freeze_id:
+        raise StageConflict(f"the stage does not import {freeze_id}; begin the import first")
+    if left := settles_in_ms(engine, state):
+        raise Unavailable(f"the import can begin in {left} ms, when all processes know of it")
+
+
+def _read(lines: Sequence[Any], result: Imported) -> list[Entry]:
+    entries = []
+    for line in lines:
+        try:
+            entries.append(from_json(line))
+        except ValueError as error:
+            shown: Mapping[str, Any] = line if isinstance(line, dict) else {}
+            result.refused.append(Refusal(str(shown.get("kind")), str(shown.get("id")), str(error)))
+    return entries
+
+
+def _store_setting(engine: Engine, entry: Entry, result: Imported, *, dry_run: bool) -> None:
+    try:
+        is_new = STORE_SETTING[entry.kind](engine, entry, dry_run=dry_run)
+    except BadEntry as error:
+        result.refused.append(Refusal(entry.kind, entry.id, str(error)))
+        return
+    result.created += is_new
+    result.present += not is_new
+
+
+def _records(entries: Sequence[Entry], result: Imported) -> list[Record]:
+    """Return the records that can be read, each id once."""
+    found: dict[str, Record] = {}
+    for entry in entries:
+        if entry.kind is not EntryKind.RECORD:
+            continue
+        try:
+            record = codec.decode(entry.content)
+        except UnreadableRecord as error:
+            result.refused.append(Refusal(entry.kind, entry.id, f"it cannot be read: {error.record.why}"))
+            continue
+        if record.run_id != entry.id or record.run_id in found:
+            result.refused.append(Refusal(entry.kind, entry.id, "its id is not the one of its content, or comes twice"))
+            continue
+        found[record.run_id] = record
+    return list(found.values())
+
+
+def _store_records(engine: Engine, records: Sequence[Record], result: Imported, *, dry_run: bool) -> None:
+    now = engine.clock.now()
+    result.unknown_pools |= {r.pool for r in records if engine.deployment.pools.get(r.pool) is None}
+    placed = [imported.as_imported(record, now, engine.deployment) for record in records]
+    if dry_run:
+        _compare(engine, placed, result)
+        return
+    for record in placed:
+        if record.status not in TERMINAL:
+            handle.enter(engine, record)
+    deadline = Deadline.after(now, DECISION_MS)
+    for record, outcome in zip(placed, transfer_of(engine).store.create_many(placed, deadline), strict=True):
+        _count(record, outcome, result)
+
+
+def _count(record: Record, outcome: Moved | Refused | Undecided, result: Imported) -> None:
+    if isinstance(outcome, Moved):
+        result.created += 1
+    elif isinstance(outcome, Refused):
+        _count_known(record, outcome.current, result)
+    elif outcome.permanent:
+        result.refused.append(Refusal(EntryKind.RECORD, record.run_id, f"the store refuses it: {outcome.why}"))
+    else:
+        raise Unavailable(f"{record.run_id}: {outcome.why}")
+
+
+def _count_known(record: Record, current: Record | None, result: Imported) -> None:
+    """Count a record whose id is taken: by itself, imported before, or by another record."""
+    if current is not None and _identity(current) == _identity(record):
+        result.present += 1
+    else:
+        result.refused.append(Refusal(EntryKind.RECORD, record.run_id, "another record of this stage has the id"))
+
+
+def _compare(engine: Engine, records: Sequence[Record], result: Imported) -> None:
+    deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
+    read = engine.store.get_many([record.run_id for record in records], deadline)
+    if read.unread:
+        raise Unavailable("not all records could be read in time")
+    for record in records:
+        if record.run_id in read.found or record.run_id in read.unreadable:
+            _count_known(record, read.found.get(record.run_id), result)
+        else:
+            result.created += 1
+
+
+def _identity(record: Record) -> tuple[Any, ...]:
+    """Return the values that a record keeps for life. An imported record may have moved on since."""
+    return record.tenant, record.kind, record.created_at, record.fingerprint

@@ -1,1 +1,0 @@
-"""Use cases of events: find the jobs that wait for an event and stamp their runs, publish changes of runs."""

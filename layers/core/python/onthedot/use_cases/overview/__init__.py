@@ -1,1 +1,0 @@
-"""The overview of a tenant: parts that are read side by side, and what holds up runs."""

@@ -1,1 +1,0 @@
-"""Use cases of the number of shards: which shards ticks serve, and how old ones are retired."""

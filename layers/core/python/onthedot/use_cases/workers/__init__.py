@@ -1,1 +1,0 @@
-"""Use cases of pull workers: register them, lease and assign runs to them, and take their reports."""

@@ -1,0 +1,63 @@
+"""Decide whether a worker ever began an attempt whose lease is over, from what its heartbeats reported.
+
+The API starts a run for a worker over REST before it answers. If the answer is lost, the worker never knows of the run.
+"""
+
+from typing import Final
+
+from onthedot.core import lifecycle
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.lifecycle import LEASE_MS, NEVER_BEGUN
+from onthedot.core.moves import Move
+from onthedot.core.records import Record, Status
+from onthedot.workers.pools import PoolKind
+from onthedot.workers.records import WorkerRecord
+
+LEASE_REPLY_MS: Final = 20_000
+"""How long a worker waits for the reply to its lease. A heartbeat after this time names the runs that arrived."""
+MOST_IN_A_ROW: Final = 3
+"""Attempts of a run that may end so one after the other. The next one counts as lost: perhaps no worker can read it."""
+
+
+def may_be_never_begun(run: Record) -> bool:
+    """Return whether the run alone allows it: its lease was never extended, and it is not to be cancelled."""
+    latest = [attempt.error_class for attempt in run.attempts[-MOST_IN_A_ROW:]]
+    return (
+        run.started_at is not None
+        and run.lease_until == run.started_at + LEASE_MS
+        and run.cancel_requested is None
+        and latest != [NEVER_BEGUN] * MOST_IN_A_ROW
+    )
+
+
+def is_never_begun(run: Record, worker: WorkerRecord | None) -> bool:
+    """Return whether the worker lived on after the lease and did not have the run.
+
+    A worker that registered after the start may be a new process with the id of one that died with the run.
+    """
+    if worker is None or run.started_at is None or worker.registered_at > run.started_at:
+        return False
+    return worker.heartbeat_at > run.started_at + LEASE_REPLY_MS and run.run_id not in worker.load.running
+
+
+def was_never_begun(engine: Engine, run: Record, now: int) -> bool:
+    """Return whether the worker of an attempt whose lease is over lives and never had the run.
+
+    When the registry cannot be read, the attempt counts as lost.
+    """
+    pool = engine.deployment.pools.get(run.pool)
+    if pool is None or pool.kind is not PoolKind.PULL or run.worker is None:
+        return False
+    if run.status is not Status.RUNNING or not lifecycle.lease_is_over(run, now) or not may_be_never_begun(run):
+        return False
+    try:
+        return is_never_begun(run, engine.registry.find(run.worker))
+    except Unavailable:
+        return False
+
+
+def end_lost_attempt(engine: Engine, run: Record, now: int, generation: str) -> Move:
+    """Return the move that ends an attempt whose lease is over, and schedules the next one."""
+    end = lifecycle.take_back if was_never_begun(engine, run, now) else lifecycle.lose
+    return end(run, now, generation=generation, deployment=engine.deployment)

@@ -1,0 +1,141 @@
+"""The records of pull workers: what they can do, what they do now, and whether they are alive."""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final
+
+from onthedot.core.lifecycle import LEASE_MS
+from onthedot.workers.pools import Needs
+
+SILENT_MS: Final = LEASE_MS + 5_000
+"""A worker that was silent for longer has lost its leases, or is about to."""
+FORGOTTEN_MS: Final = 24 * 3_600_000
+"""The record of a worker that was silent for longer expires."""
+MOST_ASSIGNED: Final = 100
+"""Most runs that may be assigned to one worker. They are kept in its record, which is read at every lease."""
+MOST_RECENT: Final = 100
+"""Number of the latest ended runs that the record of a worker names."""
+
+LAMBDA_WORKER: Final = "lambda-"
+"""The first part of the id of a worker on Lambda."""
+SERVE_WORKER: Final = "serve-"
+"""The first part of the id of the worker inside `onthedot serve`."""
+
+
+def is_unregistered(worker_id: str) -> bool:
+    """Return whether the id is that of a worker which does not register, and so has no record."""
+    return worker_id.startswith((LAMBDA_WORKER, SERVE_WORKER))
+
+
+class WorkerStatus(StrEnum):
+    """One state of a worker, found from its heartbeats."""
+
+    ACTIVE = "ACTIVE"
+    """It sends heartbeats and takes runs."""
+    DRAINING = "DRAINING"
+    """It finishes its runs and takes no more."""
+    LOST = "LOST"
+    """Its heartbeats stopped. The sweep recovers its runs when their leases end."""
+    STOPPED = "STOPPED"
+    """It said that it ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """The resources that a worker has, or that runs take."""
+
+    concurrency: int = 1
+    """Number of runs side by side. Each run takes one."""
+    cpu: float = 0
+    memory_mb: int = 0
+    storage_mb: int = 0
+
+    def fits(self, needs: Needs) -> bool:
+        """Return whether these resources are enough for one more run."""
+        return (
+            self.concurrency >= 1
+            and self.cpu >= needs.cpu
+            and self.memory_mb >= needs.memory_mb
+            and self.storage_mb >= needs.storage_mb
+        )
+
+    def less(self, needs: Needs) -> "Resources":
+        """Return the resources that are left beside a run with these needs."""
+        return self.minus(Resources(1, needs.cpu, needs.memory_mb, needs.storage_mb))
+
+    def minus(self, other: "Resources") -> "Resources":
+        return Resources(
+            self.concurrency - other.concurrency,
+            self.cpu - other.cpu,
+            self.memory_mb - other.memory_mb,
+            self.storage_mb - other.storage_mb,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The load of a worker at a heartbeat."""
+
+    running: tuple[str, ...] = ()
+    """The ids of the runs that it has."""
+    used: Resources = field(default_factory=lambda: Resources(0))
+    """The resources that these runs take."""
+    stopping: bool = False
+    """Whether it takes no more runs."""
+    stopped: bool = False
+    """Whether it has ended."""
+    recent: tuple[str, ...] = ()
+    """The ids of the latest runs that ended on it, the latest first. A heartbeat brings those since the one before."""
+
+    def after(self, before: "Load") -> "Load":
+        """Return this load with the latest runs, by the load of the heartbeat before.
+
+        A run that was running then and is not now has ended, whether or not the worker names it.
+        """
+        running = frozenset(self.running)
+        ended = [run_id for run_id in (*self.recent, *before.running, *before.recent) if run_id not in running]
+        return replace(self, recent=tuple(dict.fromkeys(ended))[:MOST_RECENT])
+
+
+def expiry_of(heartbeat_at: int) -> int:
+    """Return the epoch seconds after which the record of a worker with this last heartbeat expires."""
+    return (heartbeat_at + FORGOTTEN_MS) // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRecord:
+    """The record of one registered pull worker."""
+
+    worker_id: str
+    tenant: str | None
+    """The tenant whose runs it may have. None: all tenants, for workers of the operator with access to the table."""
+    pool: str
+    capabilities: frozenset[str]
+    resources: Resources
+    registered_at: int
+    heartbeat_at: int
+    load: Load = field(default_factory=Load)
+    assigned: frozenset[str] = frozenset()
+    """The runs that are assigned to this worker by name and that it has not leased yet."""
+    host: str = ""
+
+    def status(self, now: int) -> WorkerStatus:
+        """Return the status of the worker now."""
+        if self.load.stopped:
+            return WorkerStatus.STOPPED
+        if now - self.heartbeat_at > SILENT_MS:
+            return WorkerStatus.LOST
+        return WorkerStatus.DRAINING if self.load.stopping else WorkerStatus.ACTIVE
+
+    @property
+    def expires_at(self) -> int:
+        """The epoch seconds after which the record expires."""
+        return expiry_of(self.heartbeat_at)
+
+    def can_do(self, needs: Needs) -> bool:
+        """Return whether the worker could run this when it has no other run."""
+        return self.capabilities >= needs.capabilities and self.resources.fits(needs)
+
+    def free(self) -> Resources:
+        """Return the resources that its runs do not take."""
+        return self.resources.minus(self.load.used)
