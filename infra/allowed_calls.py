@@ -1,10 +1,7 @@
-"""The AWS calls that jobs may make: the context values of the allow-list, and the grants that follow from it."""
+"""The AWS calls that jobs may make: the context values of the allow-list."""
 
-from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Self
 
-from aws_cdk import ArnFormat, Stack
-from aws_cdk import aws_iam as iam
 from botocore import session
 from botocore.exceptions import UnknownServiceError
 from pydantic import Field, model_validator
@@ -87,20 +84,3 @@ class Call(ContextModel):
     def grant(self) -> str:
         """The IAM action that permits the call."""
         return self.iam_action or f"{self.service}:{self.action}"
-
-
-def grants(stack: Stack, functions: Sequence[str], calls: Sequence[Call]) -> Iterator[iam.PolicyStatement]:
-    """Yield the grants that allow the calls on the list, and no others."""
-    if functions:
-        arns = [function_arn(stack, function) for function in functions]
-        yield iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=arns)
-    for call in calls:
-        yield iam.PolicyStatement(actions=[call.grant], resources=list(call.resources))
-
-
-def function_arn(stack: Stack, function: str) -> str:
-    if function.startswith("arn:"):
-        return function
-    return stack.format_arn(
-        service="lambda", resource="function", resource_name=function, arn_format=ArnFormat.COLON_RESOURCE_NAME
-    )

@@ -6,7 +6,7 @@ from typing import Any
 from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 
-from allowed_calls import grants
+from allowed_calls import Call
 from onthedot.core.keys import (
     GATE_PREFIX,
     GATES_PREFIX,
@@ -43,7 +43,7 @@ def calls_role(stack: Stack, config: StageConfig, data: DataStack) -> iam.Role:
         assumed_by=iam.AccountRootPrincipal(),
         description="What jobs may call by the targets lambda and aws, and no more",
     )
-    for statement in grants(stack, config.lambda_functions, config.aws_calls):
+    for statement in _allowed(stack, config.lambda_functions, config.aws_calls):
         role.add_to_policy(statement)
     ours = [*_named(stack), data.blobs.bucket_arn, data.blobs.arn_for_objects("*"), *_code(stack)]
     if config.alarm_topic is not None:
@@ -57,6 +57,23 @@ def calls_role(stack: Stack, config: StageConfig, data: DataStack) -> iam.Role:
         )
     )
     return role
+
+
+def _allowed(stack: Stack, functions: Sequence[str], calls: Sequence[Call]) -> Iterator[iam.PolicyStatement]:
+    """Yield the grants that allow the calls on the list, and no others."""
+    if functions:
+        arns = [_function_arn(stack, function) for function in functions]
+        yield iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=arns)
+    for call in calls:
+        yield iam.PolicyStatement(actions=[call.grant], resources=list(call.resources))
+
+
+def _function_arn(stack: Stack, function: str) -> str:
+    if function.startswith("arn:"):
+        return function
+    return stack.format_arn(
+        service="lambda", resource="function", resource_name=function, arn_format=ArnFormat.COLON_RESOURCE_NAME
+    )
 
 
 def calls_role_arn(stack: Stack, config: StageConfig) -> str:

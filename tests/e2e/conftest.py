@@ -98,9 +98,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 def _is_sociable(item: pytest.Item) -> bool:
+    """Say whether the test needs nothing but its home, and values that it is parametrized with itself."""
     assert isinstance(item, pytest.Function)
-    params = item.callspec.params if hasattr(item, "callspec") else {}
-    return _turn(item) == 1 and set(item.fixturenames) - {"request"} <= SHARED | set(params)
+    given = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    values = {name for names in given for name in ([names] if isinstance(names, str) else names)}
+    return _turn(item) == 1 and set(item.fixturenames) - {"request"} <= SHARED | values
 
 
 def _home_of(item: pytest.Item) -> str:

@@ -1,4 +1,7 @@
-"""Synthesizes the stacks as `cdk synth` would, and reads the templates."""
+"""Synthesizes the stacks as `cdk synth` would, and reads the templates.
+
+CDK starts a process of Node when it is imported, so only tests that synthesize import it, and not their collection.
+"""
 
 import json
 import re
@@ -6,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from aws_cdk import App
-
-import app as cdk_app
-from components.dead_letters import construct_id
 from stage_config import StageConfig
+
+if TYPE_CHECKING:
+    from aws_cdk import App
+
+    from app import Stacks
 
 ROOT = Path(__file__).resolve().parents[2]
 STACKS = ("data", "queues", "dispatch", "workers", "api", "events", "watch")
@@ -70,8 +74,10 @@ class Assembly:
         }
 
 
-def new_app(directory: Path) -> App:
+def new_app(directory: Path) -> "App":
     """An app with the repository's own `cdk.json`, feature flags included."""
+    from aws_cdk import App
+
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     return App(outdir=str(directory), context=context)
 
@@ -83,11 +89,19 @@ def empty_layer(directory: Path) -> Path:
     return packages.parent
 
 
+def build(app: "App", config: StageConfig, directory: Path) -> "Stacks":
+    import app as cdk_app
+
+    return cdk_app.build(app, config, empty_layer(directory))
+
+
 def synthesize(directory: Path, **context: Any) -> Assembly:
     """All stacks of the stage, checked by cdk-nag."""
+    import app as cdk_app
+
     config = StageConfig.from_context(context)
     app = new_app(directory / "cdk.out")
-    cdk_app.synthesize(app, config, cdk_app.build(app, config, empty_layer(directory)))
+    cdk_app.synthesize(app, config, build(app, config, directory))
     return Assembly(config, directory / "cdk.out")
 
 
@@ -108,6 +122,8 @@ def short(resource: Any) -> str:
     """`<stack:ExportsOutputFnGetAttJobs0A1B2C3DArn…>/index/due` -> `Jobs/index/due`."""
     text = resolve(resource)
     if queue := re.fullmatch(r"arn:<AWS::Partition>:sqs:[^:]*:[^:]*:onthedot-(?:prod|local)-([a-z-]+)", text):
+        from components.dead_letters import construct_id
+
         return construct_id(queue[1])
     if not text.startswith("<"):
         return text

@@ -7,7 +7,6 @@ from typing import Any
 import boto3
 import pytest
 
-import cost_page
 import costs
 from benchmarks.stubbed_aws import StubbedAws
 from onthedot.core import lifecycle
@@ -206,6 +205,8 @@ def test_allowances_are_subtracted_once_for_all_uses() -> None:
 
 
 def test_the_page_shows_these_figures(shape: costs.Shape) -> None:
+    import cost_page
+
     assert (ROOT / "docs" / "costs.md").read_text() == cost_page.page(shape), "run `make costs`"
 
 
@@ -213,6 +214,8 @@ def test_the_page_shows_these_figures(shape: costs.Shape) -> None:
 def test_the_command_writes_the_page_of_a_stage_with_all_defaults(
     shape: costs.Shape,
 ) -> None:
+    import cost_page
+
     assert cost_page.default_shape() == shape
 
 

@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App
 
-import app as cdk_app
 from environment_size import LARGEST, EnvironmentTooLarge, longest, size_of
 from tests.infra.kit import Assembly, empty_layer, resolve, synthesize
 
@@ -133,6 +131,10 @@ def test_a_larger_environment_is_refused_with_the_function_its_size_and_the_larg
 
 
 def test_the_command_says_so_without_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from aws_cdk import App
+
+    import app as cdk_app
+
     monkeypatch.setattr(cdk_app, "App", lambda: App(outdir=str(tmp_path / "cdk.out"), context=large(TOO_LARGE)))
     monkeypatch.setattr(cdk_app, "dependencies_layer", lambda **_: empty_layer(tmp_path))
     with pytest.raises(SystemExit, match="ONTHEDOT_POOLS"):

@@ -7,7 +7,6 @@ import pytest
 
 from context_values import BadContext
 from onthedot.core.records import TERMINAL
-from stacks.events_stack import published_changes
 from stage_config import StageConfig
 from tests.infra.kit import Assembly, resolve
 
@@ -109,6 +108,8 @@ def test_the_publisher_is_woken_for_ends_of_jobs_and_runs_only(prod: Assembly) -
 
 
 def test_a_stage_that_publishes_all_is_woken_for_every_change_of_a_job_or_run(other: Assembly) -> None:
+    from stacks.events_stack import published_changes
+
     [wanted] = publishing(other)["FilterCriteria"]["Filters"]
     assert json.loads(wanted["Pattern"]) == published_changes(every_change=True)
     own = {"tenant": {"S": [{"anything-but": ["onthedot"]}]}}

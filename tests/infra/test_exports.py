@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-import app as cdk_app
 from stage_config import StageConfig
 from tests.infra.conftest import FARGATE_POOLS
-from tests.infra.kit import Assembly, empty_layer, new_app
+from tests.infra.kit import Assembly, build, new_app
 
 pytestmark = pytest.mark.slow
 SHELL, DIRECT = FARGATE_POOLS
@@ -45,7 +44,7 @@ CONTEXTS: dict[str, dict[str, Any]] = {
 def synthesized(directory: Path, context: dict[str, Any]) -> Assembly:
     config = StageConfig.from_context({"stage": "prod", **context})
     app = new_app(directory / "cdk.out")
-    cdk_app.build(app, config, empty_layer(directory))
+    build(app, config, directory)
     app.synth()
     return Assembly(config, directory / "cdk.out")
 

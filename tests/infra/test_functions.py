@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from aws_cdk import aws_lambda as lambda_
 
 from layers.build import LAMBDA_PYTHON
 from onthedot import settings
@@ -195,6 +194,8 @@ def test_every_function_is_made_the_same_way(prod: Assembly, name: str) -> None:
 
 
 def test_cdk_knows_the_runtime_that_the_layer_is_built_for() -> None:
+    from aws_cdk import aws_lambda as lambda_
+
     assert f"python{LAMBDA_PYTHON}" in [runtime.name for runtime in lambda_.Runtime.ALL]
 
 

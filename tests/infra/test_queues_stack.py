@@ -9,7 +9,6 @@ from onthedot.core import schema
 from onthedot.core.slots import queue_key, queue_urls
 from onthedot.engines.aws.sqs import dead_events, ticks
 from onthedot.workers.pools import pools_from_text
-from stacks.queues_stack import SCHEDULE_DLQ
 from tests.infra.kit import Assembly, resolve
 
 TICK = ticks.QUEUE
@@ -18,7 +17,7 @@ PUSHED = ["default-high", "default-medium", "default-low", "long"]
 PULLED = ["pull-high", "pull-medium", "pull-low"]
 RUN_QUEUES = [*PUSHED, *PULLED]
 SOURCES = [*RUN_QUEUES, TICK]
-DLQS = [*(f"{key}-dlq" for key in SOURCES), SCHEDULE_DLQ]
+DLQS = [*(f"{key}-dlq" for key in SOURCES), "schedule-dlq"]
 DLQS_OF_EVENTS = ["events-dlq", "publisher-dlq", "statistics-dlq"]
 """They stand beside the rules that may write to them."""
 FOURTEEN_DAYS = 14 * 24 * 3600

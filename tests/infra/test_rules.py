@@ -4,15 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import Validations
-from aws_cdk import aws_s3 as s3
-from cdk_nag import AwsSolutionsChecks
 
-import app as cdk_app
-import nag
 from stage_config import StageConfig
 from tests.infra.conftest import FARGATE_POOLS
-from tests.infra.kit import STACKS, Assembly, empty_layer, new_app
+from tests.infra.kit import STACKS, Assembly, build, new_app
 
 # See local-aws.md: one resource of such a type, and MiniStack rejects the whole template.
 UNKNOWN_TO_MINISTACK = (
@@ -34,8 +29,12 @@ def test_cdk_nag_finds_nothing_that_is_not_acknowledged(prod: Assembly, local: A
 
 
 def test_a_finding_that_nobody_acknowledged_fails_the_synthesis_and_is_reported(tmp_path: Path) -> None:
+    from aws_cdk import aws_s3 as s3
+
+    import nag
+
     config, app = StageConfig(stage="bad"), new_app(tmp_path / "cdk.out")
-    stacks = cdk_app.build(app, config, empty_layer(tmp_path))
+    stacks = build(app, config, tmp_path)
     s3.Bucket(stacks.data, "Bad")
     nag.check(app, config, stacks.all())
     with pytest.raises(RuntimeError, match="ValidationFailed"):
@@ -56,8 +55,13 @@ def test_a_finding_that_nobody_acknowledged_fails_the_synthesis_and_is_reported(
     ids=["plain", "local", "fargate", "fargate-in-a-given-network"],
 )
 def test_every_suppression_is_needed_and_says_why(tmp_path: Path, context: dict[str, Any]) -> None:
+    from aws_cdk import Validations
+    from cdk_nag import AwsSolutionsChecks
+
+    import nag
+
     config, app = StageConfig.from_context({"stage": "bare", **context}), new_app(tmp_path / "cdk.out")
-    cdk_app.build(app, config, empty_layer(tmp_path))
+    build(app, config, tmp_path)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     with pytest.raises(RuntimeError, match="ValidationFailed"):
         app.synth()

@@ -5,7 +5,6 @@ from typing import Any
 
 from onthedot.core.keys import STATISTICS_PREFIX
 from onthedot.engines.aws.dynamodb.records import to_item
-from stacks.events_stack import ended_runs
 from tests.infra.kit import Assembly, resolve, statements_of
 
 
@@ -15,9 +14,12 @@ def source(assembly: Assembly) -> dict[str, Any]:
     return found
 
 
+def patterns_of(assembly: Assembly) -> list[Any]:
+    return [json.loads(one["Pattern"]) for one in source(assembly)["FilterCriteria"]["Filters"]]
+
+
 def test_it_is_woken_by_changes_that_end_a_run_only(prod: Assembly) -> None:
-    patterns = [json.loads(one["Pattern"]) for one in source(prod)["FilterCriteria"]["Filters"]]
-    assert patterns == list(ended_runs())
+    patterns = patterns_of(prod)
     created, ended, grown = patterns
     ends = ["CANCELLED", "FAILED", "SKIPPED", "SUCCEEDED"]
     assert created["dynamodb"]["NewImage"]["status"] == {"S": ends}
@@ -27,7 +29,7 @@ def test_it_is_woken_by_changes_that_end_a_run_only(prod: Assembly) -> None:
 
 
 def test_the_own_jobs_of_the_stage_do_not_wake_it(prod: Assembly) -> None:
-    for pattern in ended_runs():
+    for pattern in patterns_of(prod):
         assert pattern["dynamodb"]["NewImage"]["tenant"] == {"S": [{"anything-but": ["onthedot"]}]}
 
 
@@ -35,7 +37,7 @@ def test_each_attribute_of_the_filters_is_stored(prod: Assembly) -> None:
     from tests.builders import VirtualClock, a_run
 
     stored = to_item(a_run(VirtualClock()).build())
-    for pattern in ended_runs():
+    for pattern in patterns_of(prod):
         assert pattern["dynamodb"]["NewImage"].keys() <= stored.keys()
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from botocore.endpoint import Endpoint
 
-from components.dead_letters import dead_letter_keys
 from context_values import BadContext
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
@@ -275,6 +274,8 @@ def test_a_message_that_the_worker_cannot_read(
 def test_messages_in_any_dead_letter_queue(
     prod: Assembly, cloud: Cloud, load: Load, monkeypatch: pytest.MonkeyPatch, printed: Callable[[], Lines]
 ) -> None:
+    from components.dead_letters import dead_letter_keys
+
     sqs = cloud.client("sqs")
     keys = dead_letter_keys(prod.config)
     for key in keys[1:]:  # the first queue is gone, and hides no other
@@ -288,6 +289,8 @@ def test_messages_in_any_dead_letter_queue(
 
 
 def test_the_planner_counts_every_dead_letter_queue_of_the_stage(prod: Assembly, fargate: Assembly) -> None:
+    from components.dead_letters import dead_letter_keys
+
     for assembly in (prod, fargate):
         names = [str(queue["QueueName"]) for queue in assembly.properties("AWS::SQS::Queue")]
         dead = sorted(name for name in names if name.endswith("-dlq"))
