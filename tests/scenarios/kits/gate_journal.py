@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from onthedot.core.codec import stored_name
 from onthedot.core.keys import GATES_PREFIX, LIMITS_PARTITION, TENANT_PREFIX, Key, gate_name_of, gate_of
 from onthedot.core.records import Status
 from onthedot.gates.limit_store import limits_of
@@ -106,7 +107,7 @@ class Journal:
 
 
 def _new(names: tuple[str, ...]) -> str:
-    return ", ".join(f"NEW.{name}" for name in names)
+    return ", ".join(f"NEW.{stored_name(name)}" for name in names)
 
 
 def _on_writes(connection: Any, table: str, call: str) -> None:
