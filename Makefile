@@ -77,8 +77,10 @@ deployed-tests: build/.chromium
 stack-tests: quick-tests
 	pytest -q -m "stack and not deployed" tests/contract tests/golden tests/e2e
 
+# The browser's event loop must not run in a process whose tests run loops of their own.
 served-tests: quick-tests build/.chromium
-	pytest -q $(side_by_side) -m "not stack" tests/serve tests/durability tests/pages tests/e2e tests/browser
+	pytest -q $(side_by_side) -m "not stack" tests/serve tests/durability tests/pages tests/e2e
+	pytest -q $(side_by_side) -m "not stack" tests/browser
 
 slow-tests: quick-tests
 	nice -n 19 pytest -q $(side_by_side) -m "slow and not stack" $(FAST) tests/model

@@ -166,6 +166,7 @@ def test_a_bulk_act_without_a_filter_or_on_many_jobs_has_its_forms(console: Open
     page.get_by_role("checkbox", name=re.compile("all", re.IGNORECASE)).first.check()
     bar(page).get_by_role("button", name="Pause").click()
     bar(page).get_by_text("CLI, curl, Python").click()
+    expect(bar(page).get_by_role("tabpanel")).to_contain_text(ids[0])
     command = bar(page).get_by_role("tabpanel").inner_text()
     assert sorted(re.findall(r"job_\w+", command)) == sorted(ids)
 

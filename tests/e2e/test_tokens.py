@@ -121,7 +121,7 @@ def test_only_an_admin_makes_sees_and_revokes_tokens(home: Home, role: str) -> N
         status, answer = api.call(method, path, body)
         assert (status, answer["error"]["code"]) == (403, "forbidden")
     done = Commands(home, "--url", home.api.url, "--token", made["token"]).run("list")
-    assert (done.returncode, "give an admin's as ONTHEDOT_TOKEN" in done.stderr) == (3, True)
+    assert (done.returncode, "ONTHEDOT_TOKEN" in done.stderr) == (3, True)
     assert Commands(home).ids("tokens-4") >= {made["id"]}
 
 
