@@ -27,9 +27,9 @@ from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient, raw_pars
 from benchmarks.stubbed_aws import StubbedAws
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
 from onthedot.core.keys import progress_key
 from onthedot.core.pass_progress import first_progress
+from onthedot.core.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.core.ports import Answer, Call, Deadline, Received, Tick
 from onthedot.core.progress import LatestProgress
 from onthedot.core.progress_store import ProgressStore, progress_text
@@ -39,6 +39,7 @@ from onthedot.core.slots import BUCKET_MS, DIRECT_MARGIN, Deployment, bucket_of,
 from onthedot.core.start import Done
 from onthedot.core.stopping import Stop
 from onthedot.core.tick import dispatch_due
+from onthedot.engine import Engine
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.keys import stored_key
 from onthedot.engines.aws.sqs.queues import message_body
@@ -46,7 +47,6 @@ from onthedot.jobs.submit import submit_job
 from onthedot.settings import WorkerSettings
 from onthedot.wiring import aws as aws_wiring
 from onthedot.wiring.aws_engine import aws_engine
-from onthedot.workers.pools import DEFAULT_POOLS, pools_to_text
 
 TABLE: Final = "onthedot-bench"
 DEPLOYMENT: Final = Deployment(shards=4, lookahead=3, history_days=7)

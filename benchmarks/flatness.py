@@ -26,13 +26,13 @@ from localstack.table import table_arguments
 from localstack.write_units import computed_units
 from onthedot.core import schema
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
 from onthedot.core.moves import Move
 from onthedot.core.ports import Clock, Deadline, Moved, Refused, Tick, Undecided
 from onthedot.core.progress_store import ProgressStore
 from onthedot.core.records import Record
 from onthedot.core.slots import BUCKET_MS, DIRECT_MARGIN, Deployment, bucket_of, queue_key
 from onthedot.core.tick import dispatch_due
+from onthedot.engine import Engine
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore

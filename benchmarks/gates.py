@@ -29,14 +29,14 @@ from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
 from localstack.write_units import counted_units
 from onthedot.core import schema
-from onthedot.core.engine import Engine
+from onthedot.core.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.core.ports import Answer, Call, Deadline, Received
 from onthedot.core.send import message_for
 from onthedot.core.slots import queue_name
+from onthedot.engine import Engine
 from onthedot.gates.limits import GateLimits
 from onthedot.jobs.submit import record_for
 from onthedot.settings import WorkerSettings
-from onthedot.workers.pools import DEFAULT_POOLS, pools_to_text
 
 TABLE: Final = "onthedot-bench"
 RUNS: Final = 1_000

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from benchmarks.common import ROOT, Bar, console, finish, show
 from layers.build import dependencies_layer
+from onthedot.core.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.settings import (
     ApiSettings,
     AuthorizerSettings,
@@ -28,7 +29,6 @@ from onthedot.settings import (
     Settings,
     WorkerSettings,
 )
-from onthedot.workers.pools import DEFAULT_POOLS, pools_to_text
 
 FUNCTION_PYTHON: Final = ROOT / "build" / "function-env" / "bin" / "python"
 CORE: Final = ROOT / "layers" / "core" / "python"

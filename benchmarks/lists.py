@@ -25,8 +25,8 @@ from benchmarks.peers.running import program
 from benchmarks.peers.stores import await_port, free_port
 from benchmarks.stored_jobs import DAY_MS, copy_rows, sql_of_a_copy
 from onthedot.core.clock import SystemClock
-from onthedot.core.engine import Engine
 from onthedot.core.records import Record
+from onthedot.engine import Engine
 from onthedot.engines.sqlite.database import Database
 from onthedot.jobs.run_extra import run_now
 from onthedot.jobs.submit import submit_job

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
 from onthedot.core.moves import Move
 from onthedot.core.ports import Deadline, Page, ReadRecords, Refused, RunMessage, SlotEntry, Undecided
 from onthedot.core.records import Record
+from onthedot.engine import Engine
 
 Item = TypeVar("Item")
 Outcome = Any

@@ -6,12 +6,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.common import TENANT, one_off, recurring
-from onthedot.core.engine import Engine
+from onthedot.core.listing import ONE_OFF_PARTITIONS, STAMPING_PARTITIONS
 from onthedot.core.records import Kind, Record
 from onthedot.core.slots import BUCKET_MS
+from onthedot.engine import Engine
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.sqlite.database import Database
-from onthedot.jobs.listing import ONE_OFF_PARTITIONS, STAMPING_PARTITIONS
 from onthedot.jobs.submit import submit_job
 
 if TYPE_CHECKING:

@@ -37,13 +37,13 @@ from benchmarks.dispatch_cost import (
     _wired,
     a_stubbed_engine,
 )
+from onthedot.core.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.core.ports import Received
 from onthedot.core.send import message_for
 from onthedot.jobs.submit import submit_job
 from onthedot.settings import WorkerSettings
 from onthedot.targets.types import HttpTarget
 from onthedot.wiring import aws as aws_wiring
-from onthedot.workers.pools import DEFAULT_POOLS, pools_to_text
 
 ROUNDS: Final = 20
 WARM_UP: Final = 2

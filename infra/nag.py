@@ -12,8 +12,8 @@ from cdk_nag import AwsSolutionsChecks
 from constructs import IConstruct
 
 from components.worker_task import construct_part
+from onthedot.core.pools import Pool
 from onthedot.core.schema import PASSES, PAYLOADS, RESULTS
-from onthedot.workers.pools import Pool
 from pool_config import Fargate
 from stage_config import StageConfig
 

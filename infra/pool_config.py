@@ -7,8 +7,8 @@ from pydantic import AfterValidator, AliasChoices, Field, StrictBool, field_vali
 
 from context_values import ContextModel
 from onthedot.core.choices import LONGEST_PULL
+from onthedot.core.pools import DEFAULT_POOLS, PULL_STORAGE_MB, Pool, PoolKind
 from onthedot.targets import types as targets
-from onthedot.workers.pools import DEFAULT_POOLS, PULL_STORAGE_MB, Pool, PoolKind
 
 SHELL: Final = "shell"
 PYTHON: Final = "python"

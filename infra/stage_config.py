@@ -15,9 +15,9 @@ from allowed_calls import LOCAL_CALLS, LOCAL_FUNCTIONS, Call, Function
 from context_values import LISTED, BadContext, ContextModel, Flag, Number, checked, parts
 from onthedot.access.tokens import RESERVED_TENANT
 from onthedot.core.choices import Priority
+from onthedot.core.pools import Pool
 from onthedot.core.schema import PRIORITIES
 from onthedot.targets.rules import AllowList
-from onthedot.workers.pools import Pool
 from pool_config import StagePools, with_default_pools
 
 # The limits of an SQS event source.

@@ -16,8 +16,8 @@ from onthedot.api.route import RouteTable
 from onthedot.api.router import handle
 from onthedot.api.routes import ROUTES
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
 from onthedot.core.slots import Deployment
+from onthedot.engine import Engine
 from onthedot.engines.sqlite.database import Database
 from onthedot.wiring.sqlite import SqliteEngine
 

@@ -12,9 +12,9 @@ from constructs import Construct
 
 from components.worker_grants import calls_role_arn
 from layers.build import LAMBDA_PYTHON
+from onthedot.core.pools import pools_to_text
 from onthedot.settings import Settings, WorkerSettings
 from onthedot.targets import rules
-from onthedot.workers.pools import pools_to_text
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import RETENTION, StageConfig

@@ -19,9 +19,9 @@ from onthedot.core.keys import (
     TOKENS_PARTITION,
     WORKERS_PARTITION,
 )
+from onthedot.core.pools import Pool
 from onthedot.core.schema import DUE, RESULTS
 from onthedot.observability import NAMESPACE
-from onthedot.workers.pools import Pool
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig

@@ -14,7 +14,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_secretsmanager as secretsmanager
 
 from components.scheduler_function import log_group
-from onthedot.workers.pools import Pool
+from onthedot.core.pools import Pool
 from pool_config import AWS_CALLS, TYPES, Fargate
 from stage_config import StageConfig
 

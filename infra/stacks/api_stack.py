@@ -18,9 +18,9 @@ from components.scheduler_function import FunctionFactory, FunctionShape, allow,
 from components.worker_grants import CONSUME, SEND, deleting_gates_and_tokens, indexing_patterns, no_tokens
 from onthedot.core import schema
 from onthedot.core.keys import TOKEN_PREFIX
+from onthedot.core.pools import PoolKind
 from onthedot.settings import ApiSettings, AuthorizerSettings
 from onthedot.targets import rules
-from onthedot.workers.pools import PoolKind
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig

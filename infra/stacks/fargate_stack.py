@@ -17,7 +17,7 @@ from components.backlog_scaling import BacklogScaling
 from components.scheduler_function import log_group, schedule_role, worker_settings
 from components.worker_grants import assuming, pulling, working
 from components.worker_task import URL_VARIABLE, construct_part, worker_task
-from onthedot.workers.pools import Pool
+from onthedot.core.pools import Pool
 from pool_config import AWS_CALLS, Fargate, StagePool
 from stacks.api_stack import ApiStack
 from stacks.data_stack import DataStack

@@ -10,9 +10,9 @@ from constructs import Construct
 from components.dead_letters import construct_id, dead_letter_queue
 from onthedot.core import schema
 from onthedot.core.choices import Priority
+from onthedot.core.pools import MOST_RECEIVES, Pool
 from onthedot.core.slots import queue_name
 from onthedot.engines.aws.sqs import ticks
-from onthedot.workers.pools import MOST_RECEIVES, Pool
 from stage_config import StageConfig
 
 # The longest single attempt on Lambda is 840 s. The rest is for start, finish and the wait until the fire time.

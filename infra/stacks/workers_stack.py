@@ -10,7 +10,7 @@ from constructs import Construct
 
 from components.scheduler_function import FunctionFactory, FunctionShape, worker_settings
 from components.worker_grants import assuming, calls_role, working
-from onthedot.workers.pools import Pool, PoolKind
+from onthedot.core.pools import Pool, PoolKind
 from stacks.data_stack import DataStack
 from stacks.queues_stack import WORKER_TIMEOUT, QueuesStack
 from stage_config import StageConfig

@@ -25,13 +25,14 @@ from onthedot.cli.main import main as cli
 from onthedot.core import schema
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
+from onthedot.core.pools import DEFAULT_POOLS
 from onthedot.core.ports import Answer, Call, Deadline, Received, Tick, TickQueue
 from onthedot.core.progress_store import ProgressStore
 from onthedot.core.send import message_for
 from onthedot.core.slots import Deployment, queue_key
 from onthedot.core.start import start_run
 from onthedot.core.tick import dispatch_due, plan_ticks
+from onthedot.engine import Engine
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue
 from onthedot.engines.sqlite.blobs import SqliteBlobs
@@ -43,7 +44,6 @@ from onthedot.targets import rules
 from onthedot.targets.router import TargetRouter
 from onthedot.wiring.aws_engine import aws_engine
 from onthedot.wiring.sqlite import SqliteEngine
-from onthedot.workers.pools import DEFAULT_POOLS
 from onthedot.workflows.start import WorkflowStarter
 
 __all__ = ["TENANT", "World", "cli", "on_aws", "on_sqlite"]

@@ -18,11 +18,11 @@ from localstack.table import table_arguments
 from onthedot.core import schema
 from onthedot.core.clock import SystemClock
 from onthedot.core.keys import SHARDS_PARTITION
+from onthedot.core.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.core.slots import queue_name
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs import ticks
 from onthedot.settings import Settings
-from onthedot.workers.pools import DEFAULT_POOLS, pools_to_text
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 TABLE = "jobs"

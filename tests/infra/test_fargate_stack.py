@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from onthedot.core.pools import pools_from_text
 from onthedot.settings import WorkerSettings
-from onthedot.workers.pools import pools_from_text
 from tests.infra.kit import STACKS, Assembly, by_action, resolve, statements_of
 
 POOLS = ["pull", "render"]

@@ -6,7 +6,7 @@ import pytest
 
 from layers.build import LAMBDA_PYTHON
 from onthedot import settings
-from onthedot.workers.pools import Pools, pools_from_text
+from onthedot.core.pools import Pools, pools_from_text
 from tests.infra.kit import ROOT, Assembly, by_action, resolve, short, statements_of
 
 SETTINGS: dict[str, type[settings.Settings]] = {

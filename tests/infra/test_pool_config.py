@@ -7,8 +7,8 @@ import pytest
 
 from context_values import BadContext
 from onthedot.core.choices import LONGEST_PULL
+from onthedot.core.pools import DEFAULT_POOLS, PULL_STORAGE_MB, Pool, PoolKind
 from onthedot.wiring.workers import aws_factories
-from onthedot.workers.pools import DEFAULT_POOLS, PULL_STORAGE_MB, Pool, PoolKind
 from pool_config import AWS_CALLS, TASK_STORAGE_MB, Fargate
 from stage_config import StageConfig
 from tests.builders import a_world

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from onthedot.core import schema
+from onthedot.core.pools import pools_from_text
 from onthedot.core.slots import queue_key, queue_urls
 from onthedot.engines.aws.sqs import dead_events, ticks
-from onthedot.workers.pools import pools_from_text
 from tests.infra.kit import Assembly, resolve
 
 TICK = ticks.QUEUE

@@ -12,16 +12,16 @@ from onthedot.access.ports import Principal, Token
 from onthedot.access.tenant_data import TenantData
 from onthedot.core.choices import Priority
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
+from onthedot.core.gate_names import GateId
 from onthedot.core.pass_progress import ShardProgress
 from onthedot.core.ports import TickLease
 from onthedot.core.progress_store import ProgressStore
 from onthedot.core.shards import ShardHistory
+from onthedot.engine import Engine
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.s3_blobs import S3Blobs
 from onthedot.events.ports import PatternEntry
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.names import GateId
 from onthedot.gates.state import GateChange, Holder
 from onthedot.statistics.counters import EndedRun
 from onthedot.statistics.ports import PlacedEnd

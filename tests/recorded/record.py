@@ -27,7 +27,7 @@ from onthedot.api.router import handle
 from onthedot.core import schema
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
+from onthedot.core.pools import DEFAULT_POOLS
 from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, Tick, TickQueue
 from onthedot.core.progress import LatestProgress
 from onthedot.core.progress_store import ProgressStore
@@ -37,6 +37,7 @@ from onthedot.core.slots import Deployment, queue_key
 from onthedot.core.start import Started, start_run
 from onthedot.core.stopping import Stop
 from onthedot.core.tick import dispatch_due, plan_ticks
+from onthedot.engine import Engine
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue
 from onthedot.engines.sqlite.blobs import SqliteBlobs
@@ -44,7 +45,6 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.targets.router import TargetRouter
 from onthedot.wiring.aws_engine import aws_engine
 from onthedot.wiring.sqlite import SqliteEngine
-from onthedot.workers.pools import DEFAULT_POOLS
 from onthedot.workflows.start import WorkflowStarter
 
 HERE = Path(__file__).parent

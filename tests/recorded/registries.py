@@ -22,13 +22,13 @@ from onthedot.core import shards
 from onthedot.core.choices import Priority
 from onthedot.core.clock import NOON, VirtualClock
 from onthedot.core.codec import stored_name
+from onthedot.core.gate_names import GateId, keys_slot, look_slot
 from onthedot.core.ids import event_digest
 from onthedot.core.records import Status
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.sqlite.database import Database
 from onthedot.events.ports import PatternEntry
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.names import GateId, keys_slot, look_slot
 from onthedot.gates.state import GateChange, Holder
 from onthedot.statistics.counters import EndedRun
 from onthedot.statistics.ports import PlacedEnd

@@ -10,8 +10,8 @@ from typing import Any
 from onthedot.access.ports import Principal
 from onthedot.api.http import Request, Response
 from onthedot.api.router import handle
-from onthedot.core.engine import Engine
 from onthedot.core.stopping import Stop
+from onthedot.engine import Engine
 
 ACME = Principal("acme", "admin", "a test")
 SHELL = {"type": "shell", "argv": ["true"]}

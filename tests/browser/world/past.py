@@ -19,8 +19,8 @@ from onthedot.access.tokens import create_token
 from onthedot.api.http import Request
 from onthedot.api.router import handle
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
 from onthedot.core.ports import Received
+from onthedot.engine import Engine
 from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.memory import MemoryDatabase
 from onthedot.engines.sqlite.outlook import SqliteOutlook

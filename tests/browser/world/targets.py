@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
 from onthedot.core.ports import Answer, Call, Performer
+from onthedot.engine import Engine
 from onthedot.targets.http.messages import Reply, judge
 from onthedot.targets.types import HttpTarget
 from onthedot.testing.scheduler import WorkerDied

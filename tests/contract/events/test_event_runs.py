@@ -5,14 +5,14 @@ import json
 import pytest
 
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
+from onthedot.core.payloads import load_payload
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Definition, Kind, Record
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.start import Started, start_run
+from onthedot.engine import Engine
 from onthedot.events.handle import Event, Handled, handle_event
 from onthedot.jobs.change import cancel_job, pause_job, resume_job
-from onthedot.jobs.payloads import load_payload
 from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.targets.types import HttpTarget
 from tests.contract.kits.kit import Kit

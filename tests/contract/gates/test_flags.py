@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from onthedot.core.choices import Priority
+from onthedot.core.gate_names import GateId, keys_slot
 from onthedot.core.ports import Clock, RunStore, SlotEntry
 from onthedot.core.records import Kind, Status
-from onthedot.gates.names import GateId, keys_slot
 from onthedot.gates.ports import GateAnswer
 from onthedot.gates.state import GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore

@@ -2,8 +2,8 @@
 
 import pytest
 
+from onthedot.core.gate_names import GateId
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.names import GateId
 from onthedot.gates.state import Holder
 from onthedot.gates.state_store import GateStore
 from tests.contract.kits.kit import Kit

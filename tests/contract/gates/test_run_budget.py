@@ -6,12 +6,12 @@ from contextlib import contextmanager
 import pytest
 
 from localstack.write_units import counted_units
+from onthedot.core.gate_names import GateId
 from onthedot.core.ids import fresh_generation, fresh_job_id
 from onthedot.core.ports import Answer
 from onthedot.core.records import Record, Status
 from onthedot.gates.give_back import give_back
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId
 from onthedot.gates.state import Holder
 from tests.contract.runs.test_budget import Life
 from tests.contract.runs.test_budget import life as life  # noqa: PLC0414 - a fixture

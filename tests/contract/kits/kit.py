@@ -10,7 +10,7 @@ from onthedot.access.tenant_data import TenantData
 from onthedot.access.token_store import TokenStore
 from onthedot.core.choices import Priority
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
+from onthedot.core.gate_names import GateId
 from onthedot.core.items import Change, Items
 from onthedot.core.keys import gate_key, gate_limits_key, limits_key, progress_key, stage_key
 from onthedot.core.ports import (
@@ -30,9 +30,9 @@ from onthedot.core.records import Record
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.shard_store import ShardStore
 from onthedot.core.slots import Deployment
+from onthedot.engine import Engine
 from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.limit_store import LimitsStore
-from onthedot.gates.names import GateId
 from onthedot.gates.state_store import GateStore
 from onthedot.statistics.store import StatisticsStore
 from onthedot.transfer.stage_store import StageStore

@@ -12,7 +12,6 @@ from onthedot.access.signing_keys import keys_of
 from onthedot.core import lifecycle
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.lifecycle import Failure
 from onthedot.core.moves import Move, applied
 from onthedot.core.ports import Answer, Call, Deadline, Moved, Received, Refused, Tick, Undecided
@@ -23,6 +22,7 @@ from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.send import message_for
 from onthedot.core.start import Done
 from onthedot.core.tick import dispatch_due
+from onthedot.engine import Engine
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.s3_blobs import NoBlobs

@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import OnParentFailure
+from onthedot.core.listing import failed_under
 from onthedot.core.ports import Clock, Moved, Refused, RunStore
 from onthedot.core.records import Record, Status
-from onthedot.jobs.failed import failed_under
 from onthedot.workflows import dependencies
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 

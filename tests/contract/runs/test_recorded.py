@@ -15,6 +15,7 @@ from localstack.table import table_arguments
 from onthedot.access.ports import Principal
 from onthedot.access.tokens import authenticate
 from onthedot.core.clock import VirtualClock
+from onthedot.core.pools import DEFAULT_POOLS
 from onthedot.core.ports import Deadline, RunMessage, Tick
 from onthedot.core.records import Record, Status
 from onthedot.core.schema import PRIORITIES
@@ -24,7 +25,6 @@ from onthedot.engines.aws.sqs.ticks import read_tick
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.wiring.sqlite import SqliteEngine
-from onthedot.workers.pools import DEFAULT_POOLS
 from tests.contract.kits.ministack_kit import Clients
 from tests.recorded.record import DEPLOYMENT, HERE, Stage, answers, aws_stage
 

@@ -5,9 +5,9 @@ import pytest
 from onthedot.core import lifecycle
 from onthedot.core.ids import fresh_job_id
 from onthedot.core.lifecycle import Failure
+from onthedot.core.listing import ALWAYS, PARTITIONS, Window, failed_under
 from onthedot.core.ports import Clock, Moved, RunStore
 from onthedot.core.records import Record
-from onthedot.jobs.failed import ALWAYS, PARTITIONS, Window, failed_under
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 
 

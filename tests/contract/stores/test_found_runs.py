@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from onthedot.core import lifecycle
-from onthedot.core.engine import Engine
 from onthedot.core.ids import stamped_run_id
 from onthedot.core.lifecycle import Failure
+from onthedot.core.listing import Window
 from onthedot.core.ports import Moved, Page
 from onthedot.core.records import Definition, Kind, Record
+from onthedot.engine import Engine
 from onthedot.jobs.causes import FailureFilter
 from onthedot.jobs.dead_letters import count_causes, dead_letters
-from onthedot.jobs.failed import Window
 from onthedot.jobs.find_runs import running_runs, worker_runs
 from onthedot.jobs.redrive import redrive_matching
 from onthedot.jobs.run_pages import RunFilter

@@ -9,6 +9,7 @@ import pytest
 from onthedot.access.ports import Principal, Token
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import GateId
 from onthedot.core.pass_progress import ShardProgress
 from onthedot.core.ports import TickLease
 from onthedot.core.schema import DEFAULT_POOL
@@ -17,7 +18,6 @@ from onthedot.engines.aws.sqs.ticks import read_tick
 from onthedot.engines.sqlite.database import FORMAT, Database, NewerFile
 from onthedot.events.ports import PatternEntry
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.names import GateId
 from onthedot.gates.state import GateChange, Holder
 from onthedot.targets.webhooks import SigningKey
 from onthedot.workers.records import Load, Resources, WorkerRecord

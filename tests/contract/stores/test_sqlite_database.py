@@ -11,12 +11,12 @@ import pytest
 from onthedot.core import lifecycle
 from onthedot.core.endings import TOMBSTONE_DAYS
 from onthedot.core.errors import Unavailable
+from onthedot.core.listing import listed_under
 from onthedot.core.ports import Deadline, RunMessage
 from onthedot.core.records import Kind
 from onthedot.engines.sqlite import database as database_module
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.jobs.listing import listed_under
 from tests.builders import NOON, VISIBILITY_MS, VirtualClock, World, a_run, a_world
 
 DIE_AFTER_CREATE = """

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from onthedot.access.ports import Principal, Token
+from onthedot.core.gate_names import GateId
 from onthedot.core.ids import stamped_run_id
 from onthedot.core.records import Kind, Status
 from onthedot.core.schema import BLOBS, blobs_of
 from onthedot.events.ports import PatternEntry
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.names import GateId
 from onthedot.gates.state import Holder
 from onthedot.targets.webhooks import SigningKey
 from onthedot.workers.records import Resources, WorkerRecord

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from onthedot.access.ports import Principal, Token
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import GateId
 from onthedot.core.ids import event_digest, stamped_run_id
 from onthedot.core.records import Kind
 from onthedot.core.schema import PAYLOADS, blobs_of
+from onthedot.engine import Engine
 from onthedot.events.ports import PatternEntry
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.names import GateId
 from onthedot.gates.state import GateChange, Holder
 from onthedot.targets.webhooks import SigningKey
 from onthedot.transfer.change_stage import begin_import

@@ -7,11 +7,11 @@ import pytest
 
 from onthedot.core.choices import OnParentFailure, Priority
 from onthedot.core.errors import JobConflict, JobNotFound, Unavailable
+from onthedot.core.gate_names import gate_of_slot, queue_gate
 from onthedot.core.ports import Answer
 from onthedot.core.records import Definition, Kind, Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.events.handle import LEFT_OVER_MS
-from onthedot.gates.names import gate_of_slot, queue_gate
 from onthedot.gates.waiting import flag_queue
 from onthedot.jobs.change import cancel_job, change_job, delete_job, pause_job, resume_job
 from onthedot.jobs.changes import JobChange

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from onthedot.core.gate_names import GateId, gate_of_slot, tenant_gate
 from onthedot.core.ids import is_stamped
 from onthedot.core.records import Status
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId, gate_of_slot, tenant_gate
 from onthedot.gates.state import Holder
 from tests.builders import NOON
 from tests.scenarios.kits.gate_journal import GateWrite, Journal, RunWrite

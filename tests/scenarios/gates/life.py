@@ -9,14 +9,14 @@ from functools import partial
 from typing import Final
 
 from onthedot.core.choices import Priority, RetryPolicy
-from onthedot.core.engine import Engine
+from onthedot.core.gate_names import TENANT, GateId
 from onthedot.core.ports import Answer, Call
 from onthedot.core.records import TERMINAL, Definition, Kind, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.slots import BUCKET_MS
+from onthedot.engine import Engine
 from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.manage import clear_limits, delete_gate, put_gate, put_limits
-from onthedot.gates.names import TENANT, GateId
 from onthedot.jobs.change import cancel_job, pause_job, resume_job
 from onthedot.jobs.patch import JobPatch, patch_job
 from onthedot.jobs.redrive import redrive_matching

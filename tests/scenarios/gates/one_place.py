@@ -9,13 +9,13 @@ from onthedot.core import lifecycle
 from onthedot.core.choices import Priority, RetryPolicy
 from onthedot.core.errors import Unavailable
 from onthedot.core.finish import finish_run
+from onthedot.core.gate_names import GateId
 from onthedot.core.ports import Answer, Received
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.slots import BUCKET_MS, Deployment
 from onthedot.core.start import Done, Started, Verdict, start_run
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId
 from onthedot.gates.state import GateState
 from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.targets.types import HttpTarget

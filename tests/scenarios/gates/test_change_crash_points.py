@@ -5,9 +5,9 @@ from contextlib import suppress
 
 import pytest
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.slots import BUCKET_MS
+from onthedot.engine import Engine
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.manage import delete_gate, put_gate
 from tests.scenarios.gates.one_place import GATE, OnePlace, one_place

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from onthedot.core.choices import Priority
+from onthedot.core.gate_names import GateId, gate_of_slot
 from onthedot.core.ports import Answer, Deadline
 from onthedot.core.records import Record, Status
 from onthedot.core.set_aside import UNHANDLED, take_up
@@ -14,7 +15,6 @@ from onthedot.core.slots import ASIDE, aside_slot, slot_shard
 from onthedot.gates.give_back import give_back
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.manage import put_gate
-from onthedot.gates.names import GateId, gate_of_slot
 from onthedot.gates.state import GateChange
 from onthedot.jobs.audit import audit_job
 from onthedot.statistics.forecast import forecast

@@ -6,6 +6,7 @@ import pytest
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
+from onthedot.core.gate_names import GateId, gate_of_slot, waiting_slot
 from onthedot.core.ids import fresh_generation
 from onthedot.core.ports import Received
 from onthedot.core.records import Record, Status
@@ -13,7 +14,6 @@ from onthedot.core.start import Done, start_run
 from onthedot.gates.give_back import give_back
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.manage import put_gate
-from onthedot.gates.names import GateId, gate_of_slot, waiting_slot
 from onthedot.workers import assign as messages
 from tests.builders import World, a_world
 from tests.unit.api.gates.kit import hold

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from onthedot.core.choices import Priority
+from onthedot.core.gate_names import GateId, gate_of_slot, keys_slot, tenant_gate, waiting_slot
 from onthedot.core.ports import Deadline, Moved, Page, ReadRecords, SlotEntry
 from onthedot.core.records import Record, Status
 from onthedot.core.tick import dispatch_due
@@ -15,7 +16,6 @@ from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.manage import put_gate, put_limits
-from onthedot.gates.names import GateId, gate_of_slot, keys_slot, tenant_gate, waiting_slot
 from onthedot.gates.state import GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore
 from tests.builders import World, a_run, a_world, the_start_of

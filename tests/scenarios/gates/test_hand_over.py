@@ -9,12 +9,12 @@ import pytest
 from onthedot.core.attempt import LONGEST_MS, MARGIN_MS, NextRun, RunExecutor, execute_run
 from onthedot.core.choices import Priority, RetryPolicy
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import GateId
 from onthedot.core.ports import Answer, Call, Deadline, Received
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.start import Done, Verdict
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId
 from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.targets.types import HttpTarget
 from tests.builders import World, a_world

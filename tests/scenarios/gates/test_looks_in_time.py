@@ -9,6 +9,7 @@ import pytest
 
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import GateId, keys_slot, waiting_slot
 from onthedot.core.ports import Deadline, RunMessage, Tick
 from onthedot.core.records import Record, Status
 from onthedot.core.slots import BUCKET_MS
@@ -18,7 +19,6 @@ from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.look import look_at_gate
 from onthedot.gates.manage import put_gate
-from onthedot.gates.names import GateId, keys_slot, waiting_slot
 from onthedot.gates.state import GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore
 from onthedot.gates.wait import flag_again, look_again

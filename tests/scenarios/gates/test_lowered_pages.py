@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from onthedot.core.gate_names import GateId
 from onthedot.core.records import Status
 from onthedot.gates.give_back import give_back
 from onthedot.gates.limited import see
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId
 from onthedot.gates.places import lay_out, page_count, room
 from onthedot.gates.state import GateState, Holder
 from onthedot.gates.state_store import GateStore

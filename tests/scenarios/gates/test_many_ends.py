@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
+from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.moves import Move
 from onthedot.core.ports import Moved, Page, SlotEntry
 from onthedot.core.records import Status
+from onthedot.engine import Engine
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.give_back import give_back
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId, waiting_slot
 from onthedot.gates.places import lay_out, page_count, room
 from onthedot.gates.state import GateState, Holder
 from tests.builders import World, a_run, a_world

@@ -4,13 +4,13 @@ import pytest
 
 from onthedot.core import lifecycle
 from onthedot.core.finish import FENCED_OFF
+from onthedot.core.gate_names import GateId
 from onthedot.core.lifecycle import LEASE_MS
 from onthedot.core.moves import Move
 from onthedot.core.records import Status
 from onthedot.core.start import Done
 from onthedot.gates import rate
 from onthedot.gates.limits import LONGEST_ASK_MS, GateLimits
-from onthedot.gates.names import GateId
 from onthedot.gates.state import GateState
 from tests.scenarios.gates.test_hand_over import GATE, Chain
 from tests.scenarios.gates.test_hand_over import chain as chain  # noqa: PLC0414 - a fixture

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from onthedot.core.choices import Priority
+from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Status
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId, waiting_slot
 from onthedot.gates.wake import wake_free
 from tests.builders import World, a_run, a_world
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from onthedot.core.gate_names import WAIT
 from onthedot.core.ids import stamped_run_id
 from onthedot.core.records import TERMINAL, Kind, Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.slots import bucket_of, shard_of
-from onthedot.gates.names import WAIT
 from onthedot.jobs.explain_job import explain_job
 from onthedot.schedules.choices import MisfirePolicy
 from onthedot.schedules.schedule import fires_between

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from onthedot.core.choices import Priority, RetryPolicy
 from onthedot.core.errors import Unavailable
+from onthedot.core.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from onthedot.core.records import Definition, Record
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.slots import BUCKET_MS, Deployment, SlotKind
@@ -15,7 +16,6 @@ from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.schedules.choices import Misfire, MisfirePolicy
 from onthedot.schedules.schedule import CronSchedule, EverySchedule, Recurrence, Schedule
 from onthedot.targets.types import HttpTarget, WorkflowTarget
-from onthedot.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from onthedot.workflows.submit import submit_workflow
 from tests.builders import NOON
 from tests.poison import READABLE, UNREADABLE

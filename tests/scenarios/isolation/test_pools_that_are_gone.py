@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from onthedot.core.moves import Move
+from onthedot.core.pools import DEFAULT_POOLS, Pools
 from onthedot.core.ports import Deadline, Undecided
 from onthedot.core.records import Status
 from onthedot.core.set_aside import UNHANDLED
 from onthedot.jobs.explain_job import explain_job
-from onthedot.workers.pools import DEFAULT_POOLS, Pools
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.healthy import FAR, all_on_time, assert_progress_goes_on, healthy
 from tests.scenarios.kits.simulation import Simulation

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
+from onthedot.core.listing import ALWAYS, Window
 from onthedot.core.moves import Move
 from onthedot.core.ports import (
     Deadline,
@@ -28,7 +29,6 @@ from onthedot.core.progress_store import ProgressStore
 from onthedot.core.records import Record
 from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.state_store import GateStore
-from onthedot.jobs.failed import ALWAYS, Window
 
 Result = TypeVar("Result")
 

@@ -11,9 +11,9 @@ from unittest import mock
 
 from onthedot.core import ids, lifecycle
 from onthedot.core.attempt import RunExecutor, execute_run
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, StaleAttempt, Unavailable
 from onthedot.core.keys import worker_key
+from onthedot.core.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from onthedot.core.ports import Answer, Call, Deadline, Received
 from onthedot.core.progress import LatestProgress
 from onthedot.core.records import Record
@@ -22,13 +22,13 @@ from onthedot.core.slots import BUCKET_MS, Deployment, queue_key
 from onthedot.core.start import Done
 from onthedot.core.stopping import Stop
 from onthedot.core.tick import continue_tick, dispatch_due, must_be_redelivered, plan_ticks
+from onthedot.engine import Engine
 from onthedot.engines.sqlite.database import Database
 from onthedot.gates import ask as ask_gates
 from onthedot.gates import wake
 from onthedot.gates.limit_store import LimitsStore
 from onthedot.gates.state_store import GateStore
 from onthedot.workers.lease import LeasedRun, lease_runs
-from onthedot.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from onthedot.workers.records import Load, Resources
 from onthedot.workers.registrations import Offer, beat_worker, find_worker, register_worker
 from onthedot.workers.report import complete_run

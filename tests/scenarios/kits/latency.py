@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.core.ports import Clock, Deadline, ReadRecords, Undecided
 from onthedot.core.slots import queue_key
+from onthedot.engine import Engine
 
 CHUNKS: Final[Mapping[str, int]] = {"get_many": 100, "move_many": 25, "create_many": 25, "send": 10}
 """Entries that one request carries, by method."""

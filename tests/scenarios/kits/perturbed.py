@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Clock, ReadRecords, Undecided
+from onthedot.engine import Engine
 from tests.scenarios.kits.faults import Crash
 
 PORTS: Final = ("store", "queues", "registry")

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from onthedot.core.choices import Priority, RetryPolicy
-from onthedot.core.engine import Engine
 from onthedot.core.records import Definition, Kind, Record, Status
 from onthedot.core.schema import DEFAULT_POOL
+from onthedot.engine import Engine
 from onthedot.jobs.change import change_job
 from onthedot.jobs.changes import JobChange
 from onthedot.jobs.submit import JobRequest, submit_job

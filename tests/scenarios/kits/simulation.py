@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.choices import Priority, RetryPolicy
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.pools import PoolKind
 from onthedot.core.ports import Answer, Call, Deadline
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
@@ -16,10 +16,10 @@ from onthedot.core.served_shards import ServedShards
 from onthedot.core.slots import BUCKET_MS, queue_key
 from onthedot.core.start import Done, Verdict
 from onthedot.core.tick import dispatch_due, must_be_redelivered, plan_ticks
+from onthedot.engine import Engine
 from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.targets.types import HttpTarget
 from onthedot.testing.scheduler import NoLeases as NoLeases  # noqa: PLC0414 - other kits import it from here
-from onthedot.workers.pools import PoolKind
 from tests.builders import World
 from tests.scenarios.kits.faults import (
     Crash,

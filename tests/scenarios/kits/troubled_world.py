@@ -10,17 +10,17 @@ from functools import partial
 from typing import Any, Final
 
 from onthedot.core.attempt import RunExecutor, execute_run
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.pools import PoolKind
 from onthedot.core.ports import Answer, Call, Deadline, Received
 from onthedot.core.schema import PRIORITIES
 from onthedot.core.served_shards import ServedShards
 from onthedot.core.slots import BUCKET_MS, Deployment, queue_key
 from onthedot.core.start import Done
 from onthedot.core.tick import continue_tick, dispatch_due, must_be_redelivered, plan_ticks
+from onthedot.engine import Engine
 from onthedot.engines.sqlite.database import Database
 from onthedot.targets.types import WorkflowTarget
-from onthedot.workers.pools import PoolKind
 from onthedot.workflows.start import WorkflowStarter
 from tests.builders import World
 from tests.scenarios.kits.index_lag import LaggingIndex, LaggingStore

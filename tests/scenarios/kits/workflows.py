@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from onthedot.core.choices import OnParentFailure, Priority, RetryPolicy
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import node_job_id
 from onthedot.core.ports import Answer, Call
 from onthedot.core.records import Definition, Record, Status
+from onthedot.engine import Engine
 from onthedot.jobs.submit import JobRequest
 from onthedot.schedules.schedule import Recurrence
 from onthedot.targets.types import HttpTarget, WorkflowTarget

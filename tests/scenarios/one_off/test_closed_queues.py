@@ -11,16 +11,16 @@ import pytest
 from onthedot.core import sweep
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unreachable
+from onthedot.core.gate_names import gate_of_slot, queue_gate
+from onthedot.core.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.send import message_for
 from onthedot.core.slots import BUCKET_MS, Deployment, bucket_of
 from onthedot.gates import look as look_at_queue
-from onthedot.gates.names import gate_of_slot, queue_gate
 from onthedot.gates.state import GateState
 from onthedot.gates.waiting import flag_queue
-from onthedot.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.outages import StormySimulation

@@ -4,11 +4,11 @@ import pytest
 
 from onthedot.core.choices import Priority
 from onthedot.core.errors import IdempotencyConflict
+from onthedot.core.listing import failed_under
 from onthedot.core.ports import Answer
 from onthedot.core.records import Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.jobs.change import delete_job
-from onthedot.jobs.failed import failed_under
 from tests.builders import World
 from tests.scenarios.kits.simulation import Simulation
 

@@ -8,6 +8,7 @@ import pytest
 
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.ports import Page, SlotEntry
 from onthedot.core.records import Record, Status
 from onthedot.core.retire_shards import Retirement, retire_shards
@@ -18,7 +19,6 @@ from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId, waiting_slot
 from tests.builders import World, a_run, a_world, the_claim_of
 from tests.scenarios.kits.recurring import every, submit
 from tests.scenarios.kits.simulation import Simulation

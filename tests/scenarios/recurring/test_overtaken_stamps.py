@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from onthedot.core.engine import Engine
 from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.engine import Engine
 from onthedot.jobs.change import cancel_job, delete_job, pause_job
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Fault, Faults

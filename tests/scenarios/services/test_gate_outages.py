@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from onthedot.core.gate_names import GateId, gate_of_slot
 from onthedot.core.records import Record, Status
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.manage import put_gate
-from onthedot.gates.names import GateId, gate_of_slot
 from tests.builders import a_world
 from tests.scenarios.kits.outages import HOUR, StormySimulation
 from tests.unit.api.gates.kit import hold

@@ -8,12 +8,12 @@ import pytest
 
 from onthedot.api.http import Request, Response
 from onthedot.api.router import handle
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.core.ports import Deadline, Tick
 from onthedot.core.shards import ShardHistory
 from onthedot.core.slots import Deployment
 from onthedot.core.tick import dispatch_due
+from onthedot.engine import Engine
 from onthedot.jobs.audit import audit_due_jobs
 from onthedot.statistics.health import read_ticks
 from tests.builders import DEPLOYMENT, World, a_world

@@ -5,10 +5,10 @@ from typing import Any
 
 from onthedot.core.choices import Priority, RetryPolicy
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
 from onthedot.core.ports import Answer, Call
 from onthedot.core.records import Definition, Record
 from onthedot.core.schema import DEFAULT_POOL
+from onthedot.engine import Engine
 from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.schedules.schedule import CronSchedule, Recurrence, Schedule, every
 from onthedot.targets.types import HttpTarget

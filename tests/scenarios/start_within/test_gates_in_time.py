@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from onthedot.core.gate_names import GateId, gate_of_slot
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Record, Status
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId, gate_of_slot
 from onthedot.gates.wake import wake_waiting
 from tests.scenarios.kits.simulation import Simulation
 from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, assert_skipped, submit_within

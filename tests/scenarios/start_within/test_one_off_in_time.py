@@ -8,6 +8,7 @@ import pytest
 from onthedot.core import lifecycle
 from onthedot.core.check_before_start import MayStart, check_before_start
 from onthedot.core.choices import Priority
+from onthedot.core.pools import DEFAULT_POOLS, Pools
 from onthedot.core.ports import Answer, Moved, RunStore
 from onthedot.core.records import Record, Status
 from onthedot.core.schema import DEFAULT_POOL
@@ -17,7 +18,6 @@ from onthedot.jobs.change import change_job, pause_job, resume_job
 from onthedot.jobs.changes import JobChange
 from onthedot.jobs.redrive import redrive
 from onthedot.jobs.submit import submit_batch
-from onthedot.workers.pools import DEFAULT_POOLS, Pools
 from tests.builders import DEPLOYMENT, World, a_world, the_start_of
 from tests.scenarios.kits.faults import Crash
 from tests.scenarios.kits.simulation import Simulation

@@ -12,9 +12,9 @@ from onthedot.access.ports import DeletedPage
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.tenants import Deleted, delete_tenant
 from onthedot.access.token_store import TokenStore
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, Unavailable
 from onthedot.core.ports import Answer, Page
+from onthedot.engine import Engine
 from onthedot.gates.limit_store import LimitsStore
 from onthedot.gates.limits import TenantLimits
 from tests.builders import World, a_world

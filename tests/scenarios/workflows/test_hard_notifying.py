@@ -4,14 +4,14 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, Unavailable, UnreadableRecord
 from onthedot.core.moves import Move
+from onthedot.core.payloads import load_payload
 from onthedot.core.ports import Deadline, Moved, Refused
 from onthedot.core.records import Record, Status
 from onthedot.core.slots import bucket_of
+from onthedot.engine import Engine
 from onthedot.jobs import changes
-from onthedot.jobs.payloads import load_payload
 from onthedot.jobs.submit import accept_batch, accept_job
 from onthedot.workflows.end import end_graph
 from onthedot.workflows.notify import MANY, notify_children

@@ -11,6 +11,7 @@ from onthedot.core import lifecycle
 from onthedot.core.choices import OnParentFailure
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import node_job_id
+from onthedot.core.payloads import load_payload
 from onthedot.core.ports import Answer, Call, Deadline, Refused
 from onthedot.core.queue_states import QueueStates
 from onthedot.core.records import TERMINAL, Record, Status
@@ -18,7 +19,6 @@ from onthedot.core.slots import Deployment
 from onthedot.core.sweep import sweep_slot
 from onthedot.gates.limits import Limits
 from onthedot.jobs.change import cancel_job, delete_job, pause_job
-from onthedot.jobs.payloads import load_payload
 from onthedot.jobs.redrive import redrive
 from onthedot.schedules.schedule import Recurrence, Schedule, every
 from onthedot.workflows.members import Member

@@ -8,6 +8,7 @@ import pytest
 
 from onthedot.access.tokens import LONGEST_NAME
 from onthedot.core.choices import MOST_GATES, Priority
+from onthedot.core.gate_names import MOST_KEY_CHARACTERS
 from onthedot.core.ids import event_run_id, fresh_generation, fresh_job_id
 from onthedot.core.ports import Deadline, Moved, RunMessage
 from onthedot.core.records import Definition
@@ -16,7 +17,6 @@ from onthedot.engines.aws.dynamodb.records import to_item
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.leftovers import batches
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
-from onthedot.gates.names import MOST_KEY_CHARACTERS
 from onthedot.targets.types import HttpTarget
 from tests.builders import NOON, VirtualClock, a_run, the_start_of
 from tests.contract.kits.full_run import a_run_with_every_field

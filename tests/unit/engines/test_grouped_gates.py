@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import GateId
 from onthedot.core.items import Change, Condition, Item, Written
 from onthedot.core.keys import Key
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.gates.grouped import GroupedGates
-from onthedot.gates.names import GateId
 from onthedot.gates.ports import GateAnswer
 from onthedot.gates.state import GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore

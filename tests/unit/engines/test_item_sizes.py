@@ -20,6 +20,7 @@ from onthedot.access.tokens import LONGEST_NAME, create_token
 from onthedot.api.fields import MAX_TEXT
 from onthedot.core import keys, shards
 from onthedot.core.choices import MAX_JOBS, Priority
+from onthedot.core.gate_names import MOST_KEY_CHARACTERS, GateId, keys_slot
 from onthedot.core.ids import event_run_id, fresh_generation, fresh_job_id, stamped_run_id
 from onthedot.core.lifecycle import KEPT_ATTEMPTS
 from onthedot.core.moves import Expect, Move
@@ -35,7 +36,6 @@ from onthedot.events.pattern_store import PatternStore
 from onthedot.events.ports import PatternEntry
 from onthedot.gates.limit_store import LimitsStore
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.names import MOST_KEY_CHARACTERS, GateId, keys_slot
 from onthedot.gates.state import CHANGEABLE, PAGE, GateChange, Holder
 from onthedot.gates.state_store import GateStore
 from onthedot.jobs.spec import MAX_DEPENDENCIES, MAX_DESCRIPTION, MAX_REQUIRED, MAX_TAGS

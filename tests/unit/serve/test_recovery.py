@@ -8,7 +8,6 @@ import pytest
 
 from onthedot.core.choices import Priority
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline, Received, SlotEntry, Tick, TickLease
 from onthedot.core.records import Record, Status
@@ -16,6 +15,7 @@ from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.send import message_for
 from onthedot.core.start import Done, Redeliver, Started, Verdict, start_run, take_over
 from onthedot.core.tick import dispatch_due
+from onthedot.engine import Engine
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.serve import recovery

@@ -9,13 +9,13 @@ from typing import Any
 from onthedot.core.choices import Priority
 from onthedot.core.errors import OnthedotError
 from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.pools import Needs
 from onthedot.core.ports import Answer, Call, Performer
 from onthedot.core.progress import ProgressReport
 from onthedot.core.stopping import Stop
 from onthedot.worker.runtime import Pace, Runtime
 from onthedot.worker.task_protection import EcsAgent
 from onthedot.worker.work_source import LeasedTasks, Task, WorkSource
-from onthedot.workers.pools import Needs
 from onthedot.workers.records import Load, Resources
 from onthedot.workers.registrations import Offer
 

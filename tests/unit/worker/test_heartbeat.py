@@ -7,8 +7,8 @@ import pytest
 from onthedot.core.errors import Unavailable
 from onthedot.core.finish import CANCELLED, FENCED, NOT_EXTENDED, OVERRUN
 from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.pools import Needs
 from onthedot.worker.tasks import OVERRUN_SECONDS, STOP_PATIENCE, Heartbeat, RunningTask, RunningTasks
-from onthedot.workers.pools import Needs
 from tests.unit.worker.kit import FakeSource, Seconds, a_task, an_offer
 
 LEASE = 30

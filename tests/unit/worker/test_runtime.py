@@ -10,11 +10,11 @@ import pytest
 
 from onthedot.core.errors import Unavailable, WorkerNotFound
 from onthedot.core.leases import LeaseExtended
+from onthedot.core.pools import Needs
 from onthedot.core.ports import Answer, Performer
 from onthedot.core.stopping import Stop
 from onthedot.worker.runtime import Runtime
 from onthedot.worker.work_source import NotAllowed
-from onthedot.workers.pools import Needs
 from onthedot.workers.registrations import Offer
 from tests.unit.worker.kit import FINE, HASTY, PATIENCE, FakeSource, a_task, an_offer, working
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from onthedot.core.errors import Unavailable
+from onthedot.core.pools import Needs
 from onthedot.core.ports import Answer, Performer
 from onthedot.core.stopping import Stop
 from onthedot.worker import task_protection
@@ -25,7 +26,6 @@ from onthedot.worker.task_protection import (
     TaskProtection,
 )
 from onthedot.worker.tasks import RunningTask, RunningTasks
-from onthedot.workers.pools import Needs
 from tests.unit.worker.kit import FINE, PATIENCE, FakeSource, Seconds, a_task, an_offer, working
 
 GRACE = 105.0

@@ -1,11 +1,11 @@
 """Runs that wait at gates and attempts that have places there, as workers leave them."""
 
 from onthedot.core import lifecycle
+from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.ids import fresh_generation
 from onthedot.core.ports import Moved
 from onthedot.core.records import Record
 from onthedot.gates.flag import flag_gate
-from onthedot.gates.names import GateId, waiting_slot
 from onthedot.gates.state import Holder
 from tests.builders import World
 

@@ -11,11 +11,11 @@ from onthedot.api.router import handle
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import GateId
 from onthedot.core.ports import Moved
 from onthedot.gates import manage, show
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import IN_FORCE_MS, KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
-from onthedot.gates.names import GateId
 from onthedot.gates.state_store import GateStore
 from tests.builders import World, a_world
 from tests.unit.api.gates.kit import hold, park, status_and_slot

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.jobs.failed import failed_under
+from onthedot.core.listing import failed_under
 from tests.builders import World, a_world
 from tests.unit.api.kit import Api
 

@@ -9,9 +9,9 @@ import pytest
 from onthedot.api.http import Request
 from onthedot.api.router import handle
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import QueueCounts
+from onthedot.engine import Engine
 from onthedot.workers.queues import read_queues
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Faults, FaultyQueues

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from onthedot.core.gate_names import GateId
 from onthedot.core.ports import Page, SlotEntry
 from onthedot.core.slots import SlotKind, bucket_of, slot_name
-from onthedot.gates.names import GateId
 from onthedot.gates.state import GateChange
 from onthedot.statistics.forecast import forecast
 from tests.builders import World, a_world

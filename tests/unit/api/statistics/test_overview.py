@@ -11,10 +11,10 @@ import pytest
 import onthedot
 from onthedot.api.http import Request
 from onthedot.api.router import handle
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import TENANT
+from onthedot.engine import Engine
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.names import TENANT
 from onthedot.statistics import hold_ups
 from onthedot.statistics import overview as latest_failures
 from onthedot.statistics import overview as parts

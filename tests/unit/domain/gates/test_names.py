@@ -3,8 +3,8 @@
 import pytest
 
 from onthedot.core.choices import Priority
+from onthedot.core.gate_names import GateId, gate_of_slot, keys_slot, look_slot, queue_gate, tenant_gate, waiting_slot
 from onthedot.core.slots import slot_shard
-from onthedot.gates.names import GateId, gate_of_slot, keys_slot, look_slot, queue_gate, tenant_gate, waiting_slot
 
 AWKWARD = [
     GateId("acme", "stripe"),

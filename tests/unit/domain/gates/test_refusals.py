@@ -2,8 +2,8 @@
 
 import pytest
 
+from onthedot.core.gate_names import GateId, queue_gate, tenant_gate, turn_gate
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId, queue_gate, tenant_gate, turn_gate
 from onthedot.gates.state import GateState, Holder, why_refused
 
 STRIPE = GateId("acme", "stripe")

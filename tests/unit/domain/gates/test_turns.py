@@ -3,7 +3,7 @@
 from collections import Counter
 
 from onthedot.core.choices import Priority
-from onthedot.gates.names import turns
+from onthedot.core.gate_names import turns
 
 
 def test_each_round_has_six_three_and_one() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from onthedot.core.moves import Expect, Move, applied
+from onthedot.core.pools import DEFAULT_POOLS, Pools
 from onthedot.core.ports import Answer
 from onthedot.core.records import Kind, Record, Status
 from onthedot.jobs.change_log import ChangeAction, ChangeNote, noted
@@ -14,7 +15,6 @@ from onthedot.jobs.explain import QueueState, Reason, explain
 from onthedot.jobs.explain_job import explain_job
 from onthedot.jobs.shown import coming_fire
 from onthedot.schedules.schedule import EverySchedule, Recurrence, Schedule
-from onthedot.workers.pools import DEFAULT_POOLS, Pools
 from tests.builders import NOON, VirtualClock, World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker

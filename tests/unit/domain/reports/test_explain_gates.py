@@ -9,13 +9,13 @@ import pytest
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import GateId, name_of, queue_gate, share, tenant_gate, waiting_slot
 from onthedot.core.ports import Deadline, Page, ReadRecords, SlotEntry
 from onthedot.core.records import Kind, Record, Status
 from onthedot.gates import explain
 from onthedot.gates.explained import MOST_COUNTED, GateFacts, HeldPlace, waits_at, will_wait_at
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.names import GateId, name_of, queue_gate, share, tenant_gate, waiting_slot
 from onthedot.gates.state import GateState, Holder
 from tests.builders import NOON, World, a_run, a_world
 from tests.unit.api.gates.kit import hold

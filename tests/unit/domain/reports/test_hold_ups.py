@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from onthedot.core.choices import Priority
+from onthedot.core.gate_names import GateId, tenant_gate
 from onthedot.gates.explained import GateFacts, waits_at
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId, tenant_gate
 from onthedot.gates.state import GateState
 from onthedot.jobs.explain import Reason
 from onthedot.statistics.hold_ups import at_gate, at_workers, in_queue

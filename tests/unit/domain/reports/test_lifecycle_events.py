@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onthedot.core.choices import Priority
+from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.moves import TRANSITIONS
 from onthedot.core.records import TERMINAL, Definition, Kind, Record, Status
 from onthedot.events.lifecycle import ENDS, STEPS, LifecycleEvent, event_of
-from onthedot.gates.names import GateId, waiting_slot
 from onthedot.targets.types import HttpTarget
 from tests.builders import NOON
 

@@ -7,11 +7,11 @@ import pytest
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
+from onthedot.core.gate_names import GateId, gate_of_slot, queue_gate, waiting_slot
 from onthedot.core.lifecycle import Failure
 from onthedot.core.moves import Move, applied
 from onthedot.core.records import SCHEDULED, TERMINAL, Record, Status
 from onthedot.core.slots import BUCKET_MS, Deployment, aside_slot, bucket_of, fire_slot, slot_shard
-from onthedot.gates.names import GateId, gate_of_slot, queue_gate, waiting_slot
 from onthedot.gates.rate import LONGEST_AHEAD_MS
 from onthedot.jobs import changes
 from onthedot.jobs.changes import JobChange

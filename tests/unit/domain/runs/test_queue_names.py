@@ -1,7 +1,7 @@
 """The URLs of queues, derived from the pools."""
 
+from onthedot.core.pools import DEFAULT_POOLS
 from onthedot.core.slots import queue_urls
-from onthedot.workers.pools import DEFAULT_POOLS
 
 BASE = "https://sqs.eu-west-1.amazonaws.com/123456789012/onthedot-prod-"
 

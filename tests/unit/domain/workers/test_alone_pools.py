@@ -2,7 +2,7 @@
 
 import pytest
 
-from onthedot.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
+from onthedot.core.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 
 
 @pytest.mark.parametrize("lacking", [{"longest_seconds": 30}, {"memory_mb": 20}, {"cpu": 0.05}])

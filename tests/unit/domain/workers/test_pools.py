@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from onthedot.core.choices import Requirements
 from onthedot.core.errors import Problem
-from onthedot.targets.types import HttpTarget, PythonTarget, ShellTarget
-from onthedot.workers.pools import (
+from onthedot.core.pools import (
     DEFAULT_POOLS,
     Needs,
     Pool,
@@ -21,6 +20,7 @@ from onthedot.workers.pools import (
     pools_to_text,
     worker_needs,
 )
+from onthedot.targets.types import HttpTarget, PythonTarget, ShellTarget
 
 POOLS = Pools()
 HTTP = HttpTarget("https://example.com")

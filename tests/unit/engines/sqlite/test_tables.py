@@ -12,12 +12,12 @@ import pytest
 
 from onthedot.access.tokens import authenticate
 from onthedot.core.clock import VirtualClock
+from onthedot.core.gate_names import GateId
 from onthedot.engines.sqlite import older_files, tables
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.older_files import STEPS
 from onthedot.engines.sqlite.tables import FORMAT
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.names import GateId
 from onthedot.serve.recovery import recover
 from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import embedded, owned_database, server_deployment

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from onthedot.core.finish import ShownResult, short_result, store_result, whole_result
+from onthedot.core.payloads import ShownPayload, shown_payload, store_payload
 from onthedot.core.records import Definition, Record
-from onthedot.jobs.payloads import ShownPayload, shown_payload, store_payload
 from onthedot.targets.types import HttpTarget, WorkflowTarget
 from tests.builders import VirtualClock, a_run
 

@@ -10,12 +10,12 @@ import pytest
 from onthedot.core.choices import Priority
 from onthedot.core.errors import InvalidRequest, Unavailable
 from onthedot.core.ids import stamped_run_id
+from onthedot.core.listing import failed_under
 from onthedot.core.ports import Deadline, RunStore
 from onthedot.core.records import Definition, Kind, Record, Status
 from onthedot.events.ports import PatternEntry
 from onthedot.jobs import redrive as redrive_module
 from onthedot.jobs.causes import FailureFilter
-from onthedot.jobs.failed import failed_under
 from onthedot.jobs.redrive import redrive_matching
 from onthedot.jobs.submit import JobRequest, accept_batch, submit_batch
 from onthedot.statistics import forecast as expected

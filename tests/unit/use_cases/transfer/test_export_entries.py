@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, Unreachable
+from onthedot.engine import Engine
 from onthedot.transfer.entries import Entry, EntryKind, StoredEntry
 from onthedot.transfer.export import Selection, export_page, running_page
 from onthedot.transfer.ports import StoredPage, Transfer

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.engine import Engine
 from onthedot.targets.webhooks import SigningKey, fresh_key, rotated
 
 TRIES: Final = 5

@@ -18,8 +18,8 @@ from typing import Final
 
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.tokens import NAME_RULE, RESERVED_TENANT, is_name
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, JobConflict, JobNotFound, OnthedotError, Problem, Unavailable
+from onthedot.engine import Engine
 from onthedot.gates.limits import TenantLimits
 from onthedot.gates.manage import put_limits
 from onthedot.jobs.change import cancel_job, pause_job, resume_job

@@ -8,9 +8,9 @@ from urllib.parse import unquote
 
 from onthedot.api.errors import ApiError
 from onthedot.api.http import Request
-from onthedot.core.engine import Engine
 from onthedot.core.errors import JobNotFound
 from onthedot.core.ids import is_stamped
+from onthedot.engine import Engine
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)
 """The shape of every id. A text of another shape is answered like an unknown path, before a store sees it."""

@@ -11,8 +11,8 @@ from onthedot.api.lists import conditional
 from onthedot.api.reading import check_query
 from onthedot.api.route import RequestContext, Route, RouteTable
 from onthedot.api.routes import ROUTES
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, StageClosed, Unavailable
+from onthedot.engine import Engine
 
 logger: Final = logging.getLogger(__name__)
 ROLES: Final[Mapping[str, Callable[[Route], bool]]] = {

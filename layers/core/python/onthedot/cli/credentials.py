@@ -14,8 +14,8 @@ from onthedot.cli.common.failures import NotThere
 from onthedot.cli.text import printable
 from onthedot.cli.where import local_stack, options
 from onthedot.core.endings import TOMBSTONE_DAYS
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, TokenNotFound, Unavailable
+from onthedot.engine import Engine
 from onthedot.settings import AuditorSettings, BadSettings, WorkerSettings
 
 NO_AWS: Final = "`onthedot serve` runs here, without AWS; start a local stack with `onthedot up`, or "

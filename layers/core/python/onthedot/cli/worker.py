@@ -23,7 +23,7 @@ from onthedot.cli.where import api_options, checked_api, local_stack
 from onthedot.client.place import TOKEN, URL
 from onthedot.client.place import Place as ApiPlace
 from onthedot.core.clock import SystemClock
-from onthedot.core.engine import Engine
+from onthedot.engine import Engine
 from onthedot.targets.router import TargetRouter
 from onthedot.worker import target_factories
 from onthedot.worker.rest_source import RestClient, RestWorkSource

@@ -8,16 +8,16 @@ from typing import Final, Protocol
 
 from onthedot.access.signing_keys import keys_of
 from onthedot.core import lifecycle, patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import PayloadGone, Unavailable, UnreadableRecord
 from onthedot.core.finish import answer_for_stopped, finish_run
+from onthedot.core.payloads import load_payload
 from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, RunMessage
 from onthedot.core.progress import LatestProgress
 from onthedot.core.records import Definition, Record
 from onthedot.core.start import Done, Redeliver, Started, Verdict, start_run
 from onthedot.core.stopping import Stop
 from onthedot.core.traces import traceparent
-from onthedot.jobs.payloads import load_payload
+from onthedot.engine import Engine
 from onthedot.targets.rules import body_of
 from onthedot.targets.types import HttpTarget
 from onthedot.targets.webhooks import signature_headers

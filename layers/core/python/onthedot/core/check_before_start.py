@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.core import lifecycle, patience
-from onthedot.core.engine import Engine
 from onthedot.core.find_pool import GONE_WHY, why_not_scheduled
+from onthedot.core.gate_names import GateId, turn_gate
 from onthedot.core.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.core.keep_jobs import keep_jobs
 from onthedot.core.moves import Move, applied
 from onthedot.core.outcomes import current_record, is_record_written, is_written
+from onthedot.core.pools import missing, needs_of
 from onthedot.core.ports import Deadline, RunMessage
 from onthedot.core.records import TERMINAL, Definition, Record, Status
 from onthedot.core.send import send_runs
 from onthedot.core.skip_expired import skip_expired
 from onthedot.core.start_window import is_over, why_expired
+from onthedot.engine import Engine
 from onthedot.gates.ask import Denied
 from onthedot.gates.limited import LimitedGate, SeenGate
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import GateId, turn_gate
 from onthedot.gates.wait import wait_at_gate
 from onthedot.gates.waiting import is_list_empty
 from onthedot.schedules.choices import OverlapPolicy
-from onthedot.workers.pools import missing, needs_of
 from onthedot.workflows.notify import notify_children
 
 _ONE: Final = GateLimits(in_flight=1)

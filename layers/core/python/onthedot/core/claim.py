@@ -8,7 +8,6 @@ from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.find_pool import has_pool, reroute_entries
 from onthedot.core.moves import Move
@@ -20,6 +19,7 @@ from onthedot.core.send import read_slot_pages, send_runs
 from onthedot.core.set_aside import fault_of, faults_of, misplaced, set_aside
 from onthedot.core.slots import DECISION_MS, bucket_of, queue_key, slot_bucket
 from onthedot.core.stamp import stamp_jobs
+from onthedot.engine import Engine
 from onthedot.gates.fairness import fair_order
 from onthedot.gates.limits import Limits
 from onthedot.gates.state import GateState

@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
+from onthedot.core.listing import failed_under
 from onthedot.core.records import TERMINAL, Record, Status
 from onthedot.core.slots import Deployment, shard_of, watch_slot
-from onthedot.jobs.failed import failed_under
 
 TOMBSTONE_DAYS: Final = 14
 """An idempotency key stays taken for this many days after its job has ended."""

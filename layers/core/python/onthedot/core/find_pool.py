@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from onthedot.core import lifecycle
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, Unavailable
 from onthedot.core.ids import is_scheduled, is_stamped, job_id_of, nominal_of
 from onthedot.core.lifecycle import CHANGED_WHY, PAUSED_WHY
@@ -17,6 +16,7 @@ from onthedot.core.records import Definition, Record, Status
 from onthedot.core.set_aside import UNHANDLED, fault_of
 from onthedot.core.slots import DECISION_MS, Deployment
 from onthedot.core.start_window import has_expired
+from onthedot.engine import Engine
 from onthedot.jobs.place_job import smallest_pool
 from onthedot.schedules.schedule import contains
 from onthedot.workers.records import WorkerRecord

@@ -6,20 +6,20 @@ from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import RetryPolicy
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import fresh_generation
 from onthedot.core.lifecycle import Failure
 from onthedot.core.moves import Move, applied
 from onthedot.core.outcomes import is_written
+from onthedot.core.payloads import LINK_SECONDS
 from onthedot.core.ports import RESULT_BYTES, Answer, Blobs, Moved, Refused
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.retry import GiveUp, after_failure
 from onthedot.core.schema import RESULTS, blobs_of
 from onthedot.core.start import send_if_dispatched
+from onthedot.engine import Engine
 from onthedot.gates.give_back import give_back_places, wake_late
 from onthedot.gates.wake import Accept
-from onthedot.jobs.payloads import LINK_SECONDS
 from onthedot.targets.redaction import redacted
 from onthedot.workflows.notify import notify_children
 

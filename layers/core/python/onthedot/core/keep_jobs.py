@@ -10,10 +10,10 @@ from contextlib import suppress
 from typing import Final
 
 from onthedot.core import lifecycle
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Kind, Record
+from onthedot.engine import Engine
 
 WAITED_MS: Final = 86_400_000
 """The sweep reads the job of a run that has waited for this long."""

@@ -7,9 +7,9 @@ count by the same rules.
 from collections import Counter
 from typing import Final
 
+from onthedot.core.gate_names import QUEUE, gate_of_slot
 from onthedot.core.moves import Move
 from onthedot.core.records import Record, Status
-from onthedot.gates.names import QUEUE, gate_of_slot
 
 LATENESS: Final = "lateness_ms"
 """Milliseconds from the fire time of an attempt to its start: a value for each start, so their number is the starts."""

@@ -11,12 +11,11 @@ from typing import Final, Generic, Protocol, Self, TypeVar
 
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unreadable
+from onthedot.core.listing import ALWAYS, JobFacts, Window
 from onthedot.core.moves import Move
 from onthedot.core.progress import LatestProgress
 from onthedot.core.records import Definition, Kind, Record
 from onthedot.core.stopping import Stop
-from onthedot.jobs.failed import ALWAYS, Window
-from onthedot.jobs.listing import JobFacts
 
 Item = TypeVar("Item")
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.core.ports import Deadline, QueueCounts, Received, RunMessage, RunQueues
 from onthedot.core.records import Record
 from onthedot.core.slots import queue_key
 from onthedot.core.sweep_slots import is_backlogged
+from onthedot.engine import Engine
 from onthedot.gates.limits import Limits
 
 _LOG: Final = logging.getLogger(__name__)

@@ -3,10 +3,10 @@
 from typing import Final
 
 from onthedot.core import given_up
-from onthedot.core.engine import Engine
 from onthedot.core.moves import Move
 from onthedot.core.outcomes import current_record
 from onthedot.core.records import Record
+from onthedot.engine import Engine
 
 _PAGE: Final = 500
 _MOST_PAGES: Final = 4

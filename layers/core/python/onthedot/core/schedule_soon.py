@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import Final
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ids import fresh_generation
 from onthedot.core.ports import Deadline
@@ -18,6 +17,7 @@ from onthedot.core.records import Kind, Record, Status
 from onthedot.core.send import send_runs
 from onthedot.core.slots import horizon
 from onthedot.core.stamp import stamp_jobs
+from onthedot.engine import Engine
 from onthedot.workflows.notify import link_to_parents
 
 _LOG: Final = logging.getLogger(__name__)

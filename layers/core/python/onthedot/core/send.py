@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from onthedot.core.engine import Engine
 from onthedot.core.ports import Deadline, Page, RunMessage, SlotEntry
 from onthedot.core.records import Kind, Record
+from onthedot.engine import Engine
 
 
 def message_for(run: Record | SlotEntry) -> RunMessage:

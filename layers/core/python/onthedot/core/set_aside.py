@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from onthedot.core import lifecycle
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.moves import Move
 from onthedot.core.outcomes import Outcome
@@ -18,6 +17,7 @@ from onthedot.core.ports import Deadline, Moved, Refused, SlotEntry, Undecided
 from onthedot.core.records import Record, Status
 from onthedot.core.send import read_slot_pages
 from onthedot.core.slots import DECISION_MS, aside_slot, bucket_of
+from onthedot.engine import Engine
 
 _LOG: Final = logging.getLogger(__name__)
 BUCKETS_BETWEEN: Final = 5

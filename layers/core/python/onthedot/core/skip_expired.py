@@ -4,12 +4,12 @@ from contextlib import suppress
 from typing import Final
 
 from onthedot.core import lifecycle
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.outcomes import current_record
 from onthedot.core.ports import Deadline
 from onthedot.core.records import SCHEDULED, Record, Status
 from onthedot.core.start_window import has_expired
+from onthedot.engine import Engine
 from onthedot.workflows.notify import notify_children
 
 TRIES: Final = 8

@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 from onthedot.core.choices import Priority
+from onthedot.core.pools import Pool, Pools
 from onthedot.core.records import Status
 from onthedot.targets.rules import AllowList
-from onthedot.workers.pools import Pool, Pools
 
 BUCKET_MS: Final = 60_000
 WATCH_DISTANCE: Final = 2

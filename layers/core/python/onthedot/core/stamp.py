@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.core import lifecycle
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.find_pool import has_pool
 from onthedot.core.ids import fresh_generation, job_id_of
@@ -19,6 +18,7 @@ from onthedot.core.send import send_runs
 from onthedot.core.set_aside import UNHANDLED, fault_of, faults_of
 from onthedot.core.slots import DECISION_MS, fire_slot, shard_of
 from onthedot.core.stamping import Stamping, has_missed, plan_stamps, repair
+from onthedot.engine import Engine
 from onthedot.gates.waiting import is_queue_closed
 
 FIRST_PAGE: Final = 50

@@ -6,13 +6,13 @@ from typing import Final
 
 from onthedot.core import lifecycle, patience
 from onthedot.core.check_before_start import Settled, check_before_start
-from onthedot.core.engine import Engine
 from onthedot.core.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.core.moves import applied
 from onthedot.core.outcomes import current_record, is_record_written
 from onthedot.core.ports import Deadline, RunMessage
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.send import send_runs
+from onthedot.engine import Engine
 from onthedot.events.payloads import with_own_payload
 from onthedot.gates.ask import NEAR_MS, Denied, Permit, TooSoon, ask_gates
 from onthedot.gates.give_back import NO_PAGE, give_back, give_back_places

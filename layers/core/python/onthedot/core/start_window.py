@@ -6,8 +6,8 @@ run that has started once, or that a client redrives, may start at any time.
 
 from typing import Any
 
+from onthedot.core.gate_names import GateId, where
 from onthedot.core.records import Record
-from onthedot.gates.names import GateId, where
 
 
 def last_start(due_at: int, seconds: int | None) -> int | None:

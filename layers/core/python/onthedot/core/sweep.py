@@ -9,9 +9,9 @@ from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.endings import has_graph
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.find_pool import NoPool, end_without_job, find_pool, has_pool
+from onthedot.core.gate_names import QUEUE, GateId
 from onthedot.core.ids import fresh_generation
 from onthedot.core.keep_jobs import keep_jobs_of
 from onthedot.core.moves import applied
@@ -25,10 +25,10 @@ from onthedot.core.slots import DECISION_MS
 from onthedot.core.start import definition_of
 from onthedot.core.start_window import has_expired
 from onthedot.core.sweep_slots import Act, Leave, Nothing, decide, waits_long
+from onthedot.engine import Engine
 from onthedot.gates.give_back import give_back_places
 from onthedot.gates.limits import Limits
 from onthedot.gates.look import QueueLook, look_after_failure, look_at_gate, look_at_queue
-from onthedot.gates.names import QUEUE, GateId
 from onthedot.workers.lost import was_never_begun
 from onthedot.workflows.notify import link_to_parents, notify_children
 

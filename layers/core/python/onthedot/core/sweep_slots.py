@@ -5,10 +5,10 @@ from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.moves import Move
+from onthedot.core.pools import PoolKind
 from onthedot.core.records import Record, Status
 from onthedot.core.slots import Deployment
 from onthedot.core.start_window import has_expired
-from onthedot.workers.pools import PoolKind
 
 PATIENCE_MS: Final = 10 * 60_000
 """While a queue has a backlog, the sweep leaves a run in its slot for this long, which costs one read a minute. After

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.core.claim import CLAIMS_PER_ROUND, Pass, claim_slot, send
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import fresh_generation
 from onthedot.core.metrics import WORKERS_LOST
@@ -20,6 +19,7 @@ from onthedot.core.set_aside import is_time_to_look, take_up
 from onthedot.core.shards import UNUSED_AFTER
 from onthedot.core.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name, slot_shard
 from onthedot.core.sweep import sweep_slot
+from onthedot.engine import Engine
 from onthedot.gates.waiting import add_counts
 from onthedot.workers.records import WorkerStatus
 from onthedot.workers.registry import WorkerRegistry

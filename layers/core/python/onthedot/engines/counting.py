@@ -3,11 +3,11 @@
 from collections import Counter
 from dataclasses import replace
 
-from onthedot.core.engine import Engine
 from onthedot.core.metrics import LATENESS, SUCCEEDED, counts_of, counts_of_new, is_start, lateness_of, outcome_of
 from onthedot.core.moves import Move
 from onthedot.core.ports import Moved, Observer, RunStore, Where
 from onthedot.core.records import Record
+from onthedot.engine import Engine
 from onthedot.engines.store_around import StoreAround
 
 

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 from onthedot.core.choices import Priority
 from onthedot.core.codec import decode_field, refuse_newer, unreadable
 from onthedot.core.errors import Unreadable, UnreadableRecord
+from onthedot.core.gate_names import GateId
 from onthedot.core.ports import SlotEntry
 from onthedot.core.records import Kind
-from onthedot.gates.names import GateId
 
 Stored = TypeVar("Stored")
 Item = TypeVar("Item")

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from onthedot.core.listing import ALWAYS, Window
 from onthedot.core.moves import Move
 from onthedot.core.ports import Deadline, ListEntry, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
 from onthedot.core.records import Record
-from onthedot.jobs.failed import ALWAYS, Window
 
 
 class StoreAround:

@@ -13,9 +13,9 @@ from onthedot.api.errors import ApiError, echo, response_to
 from onthedot.api.reading import check_values, read_model
 from onthedot.api.times import parse_instant
 from onthedot.api.views import ErrorBody
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, OnthedotError, Unavailable
 from onthedot.core.ports import Deadline
+from onthedot.engine import Engine
 from onthedot.events.fields import COMMANDS, CancelFields
 from onthedot.events.handle import Event, handle_event
 from onthedot.events.lifecycle import SOURCE

@@ -14,7 +14,6 @@ from itertools import islice
 from typing import Any, Final
 
 from onthedot.core.endings import closed, cut
-from onthedot.core.engine import Engine
 from onthedot.core.errors import PayloadGone, Unavailable
 from onthedot.core.ids import event_run_id
 from onthedot.core.outcomes import record_after_create
@@ -23,6 +22,7 @@ from onthedot.core.records import TERMINAL, Kind, Record, Status
 from onthedot.core.send import send_runs
 from onthedot.core.slots import Placement
 from onthedot.core.stamping import new_run
+from onthedot.engine import Engine
 from onthedot.events.patterns import index_keys, lookup_keys, matches
 from onthedot.events.payloads import Payloads, PayloadTooLarge
 from onthedot.events.ports import PatternEntry

@@ -10,10 +10,10 @@ from typing import Any, Final
 from onthedot.core import json_text
 from onthedot.core.errors import Problem
 from onthedot.core.json_text import DEEPEST, at, deeper_than
+from onthedot.core.payloads import INLINE_BYTES, load_payload
 from onthedot.core.ports import Blobs
 from onthedot.core.records import Definition, Record
 from onthedot.core.schema import EVENT_PAYLOADS, blobs_of
-from onthedot.jobs.payloads import INLINE_BYTES, load_payload
 
 MOST_PICKS: Final = 100
 """Most paths in a template. Each may pick the whole event, and a small template must not make a huge payload."""

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import RunMessage
+from onthedot.engine import Engine
 from onthedot.gates import places, rate
 from onthedot.gates.give_back import NO_PAGE, asked_at, give_back
 from onthedot.gates.limited import LimitedGate, SeenGate, limited_gates

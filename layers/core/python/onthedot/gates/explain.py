@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import QUEUE, TURN, GateId, gate_of_slot, waiting_slot
 from onthedot.core.ports import Deadline
 from onthedot.core.records import SCHEDULED, Record, Status
 from onthedot.core.slots import read_queue_key
+from onthedot.engine import Engine
 from onthedot.gates.explained import (
     FREED_LATELY_MS,
     LEAST_FREED,
@@ -22,7 +23,6 @@ from onthedot.gates.explained import (
     will_wait_at,
 )
 from onthedot.gates.limited import limited_gates, limits_of
-from onthedot.gates.names import QUEUE, TURN, GateId, gate_of_slot, waiting_slot
 from onthedot.gates.show import read_named
 from onthedot.gates.state import GateState, Holder
 from onthedot.gates.waiting import is_before

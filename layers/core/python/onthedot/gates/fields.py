@@ -8,8 +8,8 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 from onthedot.api.fields import Fields, describe_nulls, printable
 from onthedot.api.reading import SMALL_BODY, read_object, read_without_nulls
 from onthedot.core.errors import Problem
+from onthedot.core.gate_names import MOST_KEY_CHARACTERS, NAME
 from onthedot.gates.limits import LEAST_PER_SECOND, MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, GateLimits
-from onthedot.gates.names import MOST_KEY_CHARACTERS, NAME
 
 NO_LIMIT: Final = frozenset({"in_flight", "per_second", "burst", "paused"})
 """Fields that may be null."""

@@ -3,10 +3,10 @@
 from typing import Final
 
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import GateId, keys_slot, look_slot
 from onthedot.core.slots import BUCKET_MS, DECISION_MS, WATCH_DISTANCE
-from onthedot.gates.names import GateId, keys_slot, look_slot
+from onthedot.engine import Engine
 from onthedot.gates.state import GateChange, GateState
 
 FRESH_MS: Final = 5_000

@@ -4,10 +4,10 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError
+from onthedot.core.gate_names import GateId
 from onthedot.core.records import Record
-from onthedot.gates.names import GateId
+from onthedot.engine import Engine
 from onthedot.gates.state import Holder
 from onthedot.gates.wake import LAG_MS, Accept, ReturnedPlace, wake_next
 

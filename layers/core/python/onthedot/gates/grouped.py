@@ -10,9 +10,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from onthedot.core.gate_names import GateId
 from onthedot.core.items import Items
 from onthedot.core.ports import Clock
-from onthedot.gates.names import GateId
 from onthedot.gates.ports import GateAnswer
 from onthedot.gates.state import GateState, Holder
 from onthedot.gates.state_store import GateStore

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from onthedot.core.engine import Engine
+from onthedot.core.gate_names import QUEUE, TENANT, TURN, GateId, tenant_gate
 from onthedot.core.records import TERMINAL, Status
+from onthedot.engine import Engine
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import QUEUE, TENANT, TURN, GateId, tenant_gate
 from onthedot.gates.state import GateState
 from onthedot.schedules.choices import OverlapPolicy
 

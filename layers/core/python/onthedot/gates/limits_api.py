@@ -10,12 +10,12 @@ from onthedot.api.fields import PageQuery, describe_nulls
 from onthedot.api.lists import open_cursor, sign_cursor
 from onthedot.api.reading import SMALL_BODY, read_model, read_object, read_without_nulls
 from onthedot.api.route import RequestContext, Route
+from onthedot.core.gate_names import tenant_gate
 from onthedot.gates import manage
 from onthedot.gates import show as showing
 from onthedot.gates.api import LimitsView, UseView, limits_view, use_view
 from onthedot.gates.fields import NO_LIMIT, GateFields, describe_bounds
 from onthedot.gates.limits import MOST_WEIGHT, TenantLimits
-from onthedot.gates.names import tenant_gate
 from onthedot.gates.show import GateUse
 
 DEFAULTS: Final = NO_LIMIT | {"weight"}

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, Unavailable
+from onthedot.core.gate_names import GateId, keys_slot, waiting_slot
 from onthedot.core.ids import fresh_generation, job_id_of
 from onthedot.core.moves import Move, applied
 from onthedot.core.outcomes import is_record_written, is_written
@@ -22,12 +22,12 @@ from onthedot.core.records import Record, Status
 from onthedot.core.send import read_slot_pages, send_runs
 from onthedot.core.set_aside import fault_of, faults_of, misplaced, set_aside
 from onthedot.core.slots import BUCKET_MS, DECISION_MS, WATCH_DISTANCE, fire_slot, read_queue_key, shard_of
+from onthedot.engine import Engine
 from onthedot.gates import places, rate
 from onthedot.gates.fairness import fair_order
 from onthedot.gates.flag import next_look
 from onthedot.gates.limited import SeenGate, see
 from onthedot.gates.limits import Limits
-from onthedot.gates.names import GateId, keys_slot, waiting_slot
 from onthedot.gates.state import GateChange, GateState, Holder, Repair, decide
 from onthedot.gates.wait import MANY_PARTS
 from onthedot.gates.waiting import add_counts, count_waiting, note_oldest

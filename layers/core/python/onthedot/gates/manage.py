@@ -7,12 +7,12 @@ from typing import Final
 
 from onthedot.access.tokens import NAME_RULE, RESERVED_TENANT, is_name
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import GateNotFound, InvalidRequest, OnthedotError, Problem, Unavailable
+from onthedot.core.gate_names import NAME, GateId, keys_slot, tenant_gate
 from onthedot.core.ports import Deadline
+from onthedot.engine import Engine
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import IN_FORCE_MS, MOST_GATES_OF_TENANT, GateLimits, TenantLimits, problems
-from onthedot.gates.names import NAME, GateId, keys_slot, tenant_gate
 from onthedot.gates.state import GateState
 from onthedot.gates.wake import forget_instants, wake_waiting
 

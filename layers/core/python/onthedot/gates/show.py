@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import GateNotFound, Unavailable
+from onthedot.core.gate_names import MOST_KEY_CHARACTERS, NAME, GateId, keys_slot, tenant_gate, waiting_slot
 from onthedot.core.ports import Deadline, Page, SlotEntry
 from onthedot.core.records import Record, Status
+from onthedot.engine import Engine
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.names import MOST_KEY_CHARACTERS, NAME, GateId, keys_slot, tenant_gate, waiting_slot
 from onthedot.gates.state import GateState, Holder
 
 

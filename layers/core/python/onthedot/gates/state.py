@@ -7,11 +7,11 @@ from enum import Enum
 from typing import Any, Final
 
 from onthedot.core.choices import Priority
+from onthedot.core.gate_names import QUEUE, TENANT, TURN, GateId
 from onthedot.core.lifecycle import CLOCK_MARGIN_MS, lease_is_over
 from onthedot.core.records import Record, Status
 from onthedot.core.slots import DECISION_MS
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import QUEUE, TENANT, TURN, GateId
 
 PAGE: Final = 8
 """Places of one page: so many holders and the rest of the state are less than 1 KB, unless the gate's name is long."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from onthedot.core.choices import Priority
+from onthedot.core.gate_names import GateId
 from onthedot.core.items import (
     EXPIRES_AT,
     KNOWN_FORMAT,
@@ -30,7 +31,6 @@ from onthedot.core.keys import GATE_PREFIX, gate_key
 from onthedot.core.ports import Clock
 from onthedot.core.schema import DUE
 from onthedot.gates.limit_store import GateLimitsStore
-from onthedot.gates.names import GateId
 from onthedot.gates.ports import GateAnswer
 from onthedot.gates.state import GateChange, GateState, Holder
 

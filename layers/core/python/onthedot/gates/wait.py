@@ -9,18 +9,18 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.core import lifecycle, patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import GateId, gate_of_slot, part_of_slot, waiting_slot
 from onthedot.core.ids import fresh_generation
 from onthedot.core.outcomes import current_record
 from onthedot.core.ports import Deadline, RunMessage
 from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
 from onthedot.core.slots import shard_of
+from onthedot.engine import Engine
 from onthedot.gates.ask import Denied, TooSoon
 from onthedot.gates.flag import flag_gate, is_in_time
 from onthedot.gates.limited import see
-from onthedot.gates.names import GateId, gate_of_slot, part_of_slot, waiting_slot
 from onthedot.gates.state import GateChange, GateState, why_refused
 from onthedot.gates.waiting import first_waiting, is_before
 from onthedot.gates.wake import free_places, reserve_instants, wake_next

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import GateId, queue_gate, waiting_slot
 from onthedot.core.ports import Deadline, SlotEntry
 from onthedot.core.records import Status
 from onthedot.core.set_aside import faults_of, set_aside
 from onthedot.core.slots import DECISION_MS, Placement, bucket_of, queue_key, shard_of
+from onthedot.engine import Engine
 from onthedot.gates.flag import FRESH_MS, flag_gate
 from onthedot.gates.limited import SeenGate
-from onthedot.gates.names import GateId, queue_gate, waiting_slot
 from onthedot.gates.ports import KnownGate
 from onthedot.gates.state import GateState
 

@@ -16,21 +16,21 @@ from typing import Final, TypeVar
 
 from onthedot.core import lifecycle, patience
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, Unavailable, UnreadableRecord
+from onthedot.core.gate_names import TURN, GateId, keys_slot, turns
 from onthedot.core.ids import fresh_generation
 from onthedot.core.outcomes import is_written
+from onthedot.core.pools import PoolKind
 from onthedot.core.ports import Deadline, RunMessage, SlotEntry
 from onthedot.core.set_aside import fault_of, misplaced, set_aside
 from onthedot.core.skip_expired import skip_expired
 from onthedot.core.start_window import is_over
+from onthedot.engine import Engine
 from onthedot.gates import places, rate
 from onthedot.gates.flag import FRESH_MS
 from onthedot.gates.limited import SeenGate, is_turn_free, limits_of, see
-from onthedot.gates.names import TURN, GateId, keys_slot, turns
 from onthedot.gates.state import GateChange, GateState
 from onthedot.gates.waiting import SET_ASIDE_MS, first_waiting
-from onthedot.workers.pools import PoolKind
 from onthedot.workers.records import WorkerStatus
 
 AT_ONCE: Final = 100

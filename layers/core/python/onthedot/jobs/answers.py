@@ -15,6 +15,7 @@ from onthedot.api.views import ErrorView
 from onthedot.core.choices import OnParentFailure
 from onthedot.core.finish import ShownResult
 from onthedot.core.instants import format_instant
+from onthedot.core.payloads import ShownPayload
 from onthedot.core.records import STAMPING, Definition, Kind, Record
 from onthedot.core.traces import trace_id_of
 from onthedot.jobs.change_log import ChangeNote, changes_of
@@ -29,7 +30,6 @@ from onthedot.jobs.executions_views import (
 from onthedot.jobs.explain import Reason
 from onthedot.jobs.explain_job import Explanation
 from onthedot.jobs.list_runs import Outlook
-from onthedot.jobs.payloads import ShownPayload
 from onthedot.jobs.run_extra import Backfilled
 from onthedot.jobs.shapes import shape, shown
 from onthedot.jobs.shown import runs_so_far, shown_status

@@ -8,8 +8,8 @@ from typing import Final
 
 from onthedot.core import patience
 from onthedot.core.endings import TOMBSTONE_DAYS
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, Unreadable
+from onthedot.core.gate_names import GateId, gate_of_slot, name_of
 from onthedot.core.given_up import settled_until
 from onthedot.core.ids import is_scheduled
 from onthedot.core.ports import Deadline
@@ -18,7 +18,7 @@ from onthedot.core.send import read_slot_pages
 from onthedot.core.set_aside import read_aside
 from onthedot.core.slots import SlotKind, bucket_of, slot_name
 from onthedot.core.stamping import STAMPS_PER_PASS, expected_times
-from onthedot.gates.names import GateId, gate_of_slot, name_of
+from onthedot.engine import Engine
 from onthedot.gates.state import GateState
 from onthedot.schedules.schedule import Schedule
 from onthedot.statistics.health import late_ticks

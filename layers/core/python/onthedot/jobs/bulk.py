@@ -7,10 +7,10 @@ from enum import StrEnum
 from typing import Any, Final
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import JobNotFound, OnthedotError, UnreadableRecord
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Status
+from onthedot.engine import Engine
 from onthedot.jobs.change import pause_job, resume_job
 from onthedot.jobs.list_jobs import JobQuery, list_jobs
 from onthedot.jobs.run_extra import run_now

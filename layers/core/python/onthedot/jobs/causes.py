@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from onthedot.core.listing import ALWAYS, Window
 from onthedot.core.records import Attempt, Record, Status
-from onthedot.jobs.failed import ALWAYS, Window
 
 MOST_CHARACTERS: Final = 120
 UNKNOWN: Final = "failed without a reason"

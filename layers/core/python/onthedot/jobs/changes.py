@@ -13,10 +13,10 @@ from onthedot.core.endings import concluded
 from onthedot.core.errors import JobConflict
 from onthedot.core.ids import fresh_generation
 from onthedot.core.lifecycle import is_redriven
+from onthedot.core.listing import listed_under
 from onthedot.core.moves import Expect, Move
 from onthedot.core.records import SCHEDULED, STAMPING, Definition, Kind, Record, Status
 from onthedot.core.slots import Deployment, Placement, fire_slot, place, shard_of
-from onthedot.jobs.listing import listed_under
 from onthedot.schedules.schedule import Recurrence, fires_between, next_fire
 
 MOST_STAMPED_AHEAD: Final = 10_000

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Final
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine
 from onthedot.core.ports import Deadline, Page
 from onthedot.core.records import Kind, Record, Status
+from onthedot.engine import Engine
 from onthedot.jobs.causes import FailureFilter, cause_of
 from onthedot.jobs.run_pages import CHUNK, Chunk, filtered_page
 from onthedot.jobs.shown_runs import jobs_of, name_of

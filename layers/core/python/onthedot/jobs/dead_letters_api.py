@@ -14,12 +14,12 @@ from onthedot.api.times import show_time
 from onthedot.core import json_text
 from onthedot.core.errors import InvalidRequest, Problem, Unreadable
 from onthedot.core.instants import format_instant
+from onthedot.core.listing import END_OF_TIME, Window
 from onthedot.core.records import Record
 from onthedot.jobs import redrive as use_case
 from onthedot.jobs.causes import FailureFilter, cause_of
 from onthedot.jobs.dead_letters import Cause, Causes, count_causes, dead_letters
 from onthedot.jobs.executions_views import ExecutionView, UnreadableView, error_of, execution_view, unreadable_view
-from onthedot.jobs.failed import END_OF_TIME, Window
 from onthedot.jobs.redrive import Redriven
 from onthedot.jobs.shown_runs import ShownRun, jobs_of, name_of, shown_runs
 

@@ -9,10 +9,10 @@ from typing import Final
 
 from onthedot.core.durations import in_short
 from onthedot.core.errors import Unreadable
+from onthedot.core.gate_names import gate_of_slot
 from onthedot.core.instants import format_instant
 from onthedot.core.records import SCHEDULED, STAMPING, Kind, Record, Status
 from onthedot.core.slots import ASIDE, queue_key
-from onthedot.gates.names import gate_of_slot
 from onthedot.jobs.change_log import ChangeAction, changes_of
 from onthedot.jobs.shown import coming_fire, next_stamped, runs_so_far
 from onthedot.schedules.preview import preview

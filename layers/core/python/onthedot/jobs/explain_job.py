@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, Unreadable, UnreadableRecord
+from onthedot.core.gate_names import gate_of_slot
+from onthedot.core.pools import PoolKind, worker_needs
 from onthedot.core.ports import Deadline
 from onthedot.core.records import SCHEDULED, STAMPING, TERMINAL, Definition, Kind, Record, Status
 from onthedot.core.slots import queue_key
+from onthedot.engine import Engine
 from onthedot.gates.explain import explain_at_gate, explain_stopped_gates, read_gate_facts
-from onthedot.gates.names import gate_of_slot
 from onthedot.jobs.explain import LAST_RUN, MOST_NAMED, STAGE_CLOSED, Reason, explain, unreadable_reason
 from onthedot.jobs.list_runs import FEW_RUNS, read_job, recent_runs
 from onthedot.jobs.timeline import Moment, runs_fail, timeline
@@ -25,7 +26,6 @@ from onthedot.workers.explain import (
     why_no_worker,
     with_holders,
 )
-from onthedot.workers.pools import PoolKind, worker_needs
 from onthedot.workflows.dependencies import called
 
 PATIENCE_MS: Final = 3_000

@@ -9,12 +9,12 @@ from itertools import islice
 from typing import Final
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, Problem, Unavailable, WorkerNotFound
 from onthedot.core.lifecycle import LONGEST_LOOK_MS
 from onthedot.core.ports import Deadline, Page, SlotEntry
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.slots import BUCKET_MS, REREAD, WATCH_DISTANCE, SlotKind, bucket_of, slot_name
+from onthedot.engine import Engine
 from onthedot.jobs.causes import EVERY
 from onthedot.jobs.dead_letters import dead_letters
 from onthedot.jobs.list_runs import list_runs, read_job

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, JobNotFound, Problem, UnreadableRecord
 from onthedot.core.ids import is_stamped
 from onthedot.core.ports import Page
 from onthedot.core.records import SCHEDULED, STAMPING, TERMINAL, Kind, Record, Status
 from onthedot.core.slots import horizon
+from onthedot.engine import Engine
 from onthedot.jobs.shown import coming_fire, next_stamped
 
 

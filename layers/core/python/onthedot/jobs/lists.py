@@ -18,6 +18,7 @@ from onthedot.core import json_text
 from onthedot.core.choices import Priority
 from onthedot.core.errors import InvalidRequest, OnthedotError, Problem, Unreadable
 from onthedot.core.instants import format_instant
+from onthedot.core.listing import FactFilter, facts_of
 from onthedot.core.records import STAMPING, Kind, Record
 from onthedot.jobs.answers import refused_view
 from onthedot.jobs.bulk import BulkAction, BulkActor, BulkStep, act_on_ids, act_on_jobs, count_ids, count_jobs
@@ -32,7 +33,6 @@ from onthedot.jobs.executions_views import (
 )
 from onthedot.jobs.list_jobs import JobQuery, ListedJob, list_jobs
 from onthedot.jobs.list_runs import read_ended
-from onthedot.jobs.listing import FactFilter, facts_of
 from onthedot.schedules.schedule import CronSchedule
 from onthedot.targets.types import one_line
 

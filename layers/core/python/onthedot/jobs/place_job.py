@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, Problem
+from onthedot.core.pools import Pool, PoolKind, needs_of
 from onthedot.core.records import Definition
 from onthedot.core.slots import Placement, place
+from onthedot.engine import Engine
 from onthedot.gates.waiting import place_near
 from onthedot.targets.rules import AllowList
 from onthedot.targets.types import AwsTarget, LambdaTarget, Target
-from onthedot.workers.pools import Pool, PoolKind, needs_of
 from onthedot.workers.records import WorkerStatus
 
 MOST_NAMED: Final = 10

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from onthedot.core import lifecycle, patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError
+from onthedot.core.gate_names import QUEUE, TENANT, TURN, gate_of_slot
 from onthedot.core.ids import fresh_generation
 from onthedot.core.moves import applied
 from onthedot.core.outcomes import is_record_written
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Record, Status
 from onthedot.core.send import send_runs
-from onthedot.gates.names import QUEUE, TENANT, TURN, gate_of_slot
+from onthedot.engine import Engine
 from onthedot.schedules.choices import OverlapPolicy
 
 _LOG: Final = logging.getLogger(__name__)

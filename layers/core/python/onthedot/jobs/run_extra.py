@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from onthedot.core import patience
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, JobConflict, Problem
 from onthedot.core.ids import extra_run_id, fresh_generation, stamped_run_id
 from onthedot.core.outcomes import is_record_written
@@ -14,6 +13,7 @@ from onthedot.core.ports import Deadline, Undecided
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.send import send_runs
 from onthedot.core.stamping import new_run
+from onthedot.engine import Engine
 from onthedot.events.payloads import given_payload
 from onthedot.jobs.list_runs import read_job
 from onthedot.schedules.schedule import fires_between

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.finish import ShownResult, short_result
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Definition, Kind, Record
+from onthedot.engine import Engine
 
 _OF_JOBS = frozenset({Kind.STAMPED, Kind.SKIPPED_RANGE})
 """The kinds of records that have no definition of their own."""

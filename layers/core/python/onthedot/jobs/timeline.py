@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from typing import Final
 
+from onthedot.core.gate_names import GateId, where
 from onthedot.core.instants import format_instant
 from onthedot.core.records import SCHEDULED, TERMINAL, Attempt, Kind, Record, Status
-from onthedot.gates.names import GateId, where
 from onthedot.jobs.causes import cause_of
 from onthedot.jobs.change_log import ChangeAction, changes_of
 from onthedot.jobs.explain import Reason

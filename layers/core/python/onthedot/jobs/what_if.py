@@ -6,19 +6,20 @@ from typing import Final
 
 from onthedot.core import patience
 from onthedot.core.choices import Priority, RetryPolicy
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import QUEUE, TENANT, TURN, GateId, gate_of_slot, name_of
 from onthedot.core.instants import format_instant
 from onthedot.core.lifecycle import MAX_LOSSES
 from onthedot.core.moves import applied
+from onthedot.core.pools import Needs, PoolKind, worker_needs
 from onthedot.core.ports import Deadline
 from onthedot.core.records import SCHEDULED, Definition, Kind, Record, Status
 from onthedot.core.slots import Deployment, queue_key
 from onthedot.core.stamp import records_since
 from onthedot.core.stamping import Stamping, plan_stamps
+from onthedot.engine import Engine
 from onthedot.gates.explained import GateFacts, wait_ms
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import QUEUE, TENANT, TURN, GateId, gate_of_slot, name_of
 from onthedot.jobs import changes
 from onthedot.jobs.explain import LAST_RUN, MOST_NAMED, STAGE_CLOSED, QueueState, Reason
 from onthedot.jobs.shown import coming_fire
@@ -26,7 +27,6 @@ from onthedot.schedules.choices import MisfirePolicy
 from onthedot.schedules.counting import count_fires
 from onthedot.schedules.schedule import next_fire
 from onthedot.workers.explain import UNABLE, why_no_worker
-from onthedot.workers.pools import Needs, PoolKind, worker_needs
 from onthedot.workflows.dependencies import called
 
 _TYPE_OPTIONS: Final = {

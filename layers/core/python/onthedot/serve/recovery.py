@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import Deadline, SlotEntry
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.send import send_runs
 from onthedot.core.served_shards import ServedShards
 from onthedot.core.start import take_over
+from onthedot.engine import Engine
 from onthedot.serve.worker import PREFIX
 from onthedot.wiring.embedded import Embedded
 

@@ -15,9 +15,9 @@ from typing import Final
 from onthedot.access.ports import Principal, Token
 from onthedot.access.tokens import authenticate, create_token, token_hash
 from onthedot.core.clock import SystemClock
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Performer
+from onthedot.engine import Engine
 from onthedot.serve.app import App
 from onthedot.serve.home import BadPlace, ServeHome
 from onthedot.serve.http_server import HttpServer, leave_at_signals, listen

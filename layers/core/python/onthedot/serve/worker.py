@@ -17,7 +17,6 @@ from typing import Final
 from onthedot.core import lifecycle
 from onthedot.core.attempt import perform
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, UnreadableRecord
 from onthedot.core.finish import STOPPED, answer_for_stopped, finish_run
 from onthedot.core.leases import StoreLeases
@@ -27,6 +26,7 @@ from onthedot.core.retry import Backoff
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.start import Done, Redeliver, Started, Verdict, start_run
 from onthedot.core.stopping import Stop
+from onthedot.engine import Engine
 from onthedot.wiring.embedded import Embedded
 from onthedot.worker.queues import PriorityOrder
 from onthedot.workers.records import SERVE_WORKER

@@ -13,9 +13,9 @@ from onthedot.api.reading import read_model
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.instants import format_instant
 from onthedot.core.records import Definition, Record
+from onthedot.engine import Engine
 from onthedot.gates.limits import TenantLimits
 from onthedot.jobs.dead_letters import Cause
 from onthedot.jobs.executions_views import error_of

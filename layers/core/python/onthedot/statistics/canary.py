@@ -9,11 +9,11 @@ from typing import Final
 from onthedot.access.tokens import RESERVED_TENANT
 from onthedot.core import patience
 from onthedot.core.choices import Priority, RetryPolicy
-from onthedot.core.engine import Engine
 from onthedot.core.errors import JobNotFound, Unavailable
 from onthedot.core.ids import job_id_for_key
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Definition, Status
+from onthedot.engine import Engine
 from onthedot.jobs.change import delete_job
 from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.schedules.schedule import CronSchedule, Recurrence, Schedule

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Clock, Deadline
+from onthedot.engine import Engine
 from onthedot.events.ports import RecordChange
 from onthedot.statistics.counters import Counters, StepRange, added, end_of, in_steps
 from onthedot.statistics.ports import PlacedEnd

@@ -9,14 +9,14 @@ from itertools import islice
 from typing import Final
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import job_id_of
+from onthedot.core.listing import listing_partitions
 from onthedot.core.ports import Deadline, SlotEntry
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.send import read_slot_entries
 from onthedot.core.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, slot_bucket, slot_name
-from onthedot.jobs.listing import listing_partitions
+from onthedot.engine import Engine
 from onthedot.schedules.choices import MisfirePolicy
 from onthedot.schedules.counting import count_fires, fires_per_minute, minute_pattern
 from onthedot.schedules.schedule import Recurrence, Schedule, fires_between, jittered

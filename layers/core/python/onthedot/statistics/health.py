@@ -7,10 +7,10 @@ from enum import StrEnum
 from typing import Final
 
 from onthedot.core.durations import in_short
-from onthedot.core.engine import Engine, KnownTicks
 from onthedot.core.errors import Unavailable
 from onthedot.core.shards import ShardHistory
 from onthedot.core.slots import BUCKET_MS, bucket_of
+from onthedot.engine import Engine, KnownTicks
 
 LATE_AFTER_MS: Final = 3 * 60_000
 """A tick comes each minute. After this time without one, runs that were not sent ahead are late."""

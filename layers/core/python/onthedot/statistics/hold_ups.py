@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.core.durations import in_short
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import TENANT, GateId, keys_slot, tenant_gate
+from onthedot.core.gate_names import name_of as gate_name
+from onthedot.core.pools import Needs, PoolKind, worker_needs
 from onthedot.core.records import Record, Status
+from onthedot.engine import Engine
 from onthedot.gates.explained import nothing_starts, use_of_limits
 from onthedot.gates.limits import GateLimits
-from onthedot.gates.names import TENANT, GateId, keys_slot, tenant_gate
-from onthedot.gates.names import name_of as gate_name
 from onthedot.gates.show import GateUse, list_gates, use_of
 from onthedot.jobs.explain import STAGE_CLOSED, Reason
 from onthedot.jobs.find_runs import running_runs
 from onthedot.jobs.shown_runs import jobs_of, name_of
 from onthedot.transfer.stage_state import StageState
 from onthedot.workers.explain import NO_ROOM, UNABLE, full_worker, read_places, why_no_worker, with_holders
-from onthedot.workers.pools import Needs, PoolKind, worker_needs
 from onthedot.workers.queues import QueueReport
 from onthedot.workers.records import WorkerRecord
 

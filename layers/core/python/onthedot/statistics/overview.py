@@ -8,10 +8,10 @@ from itertools import takewhile
 from typing import Any, Final
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine, KnownPart
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Definition, Record
+from onthedot.engine import Engine, KnownPart
 from onthedot.gates.limits import TenantLimits
 from onthedot.jobs.dead_letters import Cause, causes_among
 from onthedot.jobs.shown_runs import jobs_of

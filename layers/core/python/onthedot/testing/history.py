@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 from onthedot.client import Client, Execution, Job, Status
-from onthedot.core.engine import Engine
+from onthedot.engine import Engine
 from onthedot.targets.types import PythonTarget
 from onthedot.testing.scheduler import Fault
 from onthedot.testing.targets import CapturedTargets, HandlerCall, HttpCall

@@ -17,8 +17,8 @@ from onthedot.client import Client, Execution, Job, Status
 from onthedot.client.transport import Reply
 from onthedot.client.values import ENDED
 from onthedot.core.clock import NOON, VirtualClock
-from onthedot.core.engine import Engine
 from onthedot.core.ports import Answer
+from onthedot.engine import Engine
 from onthedot.testing.history import History, check_idempotent, story
 from onthedot.testing.scheduler import FAILED, Armed, Fault, FaultyWorker, VirtualScheduler
 from onthedot.testing.targets import CapturedTargets, HandlerCall, HttpCall, Scripted

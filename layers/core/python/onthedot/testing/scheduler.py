@@ -15,7 +15,6 @@ from typing import Final, Protocol
 
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
 from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, RunQueues
 from onthedot.core.progress import LatestProgress
 from onthedot.core.records import Record
@@ -25,6 +24,7 @@ from onthedot.core.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
 from onthedot.core.start import Done, Verdict
 from onthedot.core.stopping import Stop
 from onthedot.core.tick import dispatch_slots
+from onthedot.engine import Engine
 
 TICK_MS: Final = 80_000
 BATCH: Final = 10

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import fresh_generation
+from onthedot.engine import Engine
 from onthedot.transfer import stage_state
 from onthedot.transfer.stage_state import StageState
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from onthedot.access.tokens import RESERVED_TENANT
 from onthedot.core import codec
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, UnreadableRecord
 from onthedot.core.records import Record
+from onthedot.engine import Engine
 from onthedot.transfer import entries as imported
 from onthedot.transfer.entries import SECRETS, Entry, EntryKind
 from onthedot.transfer.ports import Transfer

@@ -10,17 +10,17 @@ from onthedot.access.ports import Principal, Token
 from onthedot.access.signing_store import keys_of
 from onthedot.access.tokens import is_name, token_problems
 from onthedot.core import codec, patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, StageConflict, Unavailable, UnreadableRecord
+from onthedot.core.gate_names import GateId
 from onthedot.core.ports import Deadline, Moved, Refused, Undecided
 from onthedot.core.records import TERMINAL, Record
 from onthedot.core.schema import BLOBS
 from onthedot.core.slots import DECISION_MS
+from onthedot.engine import Engine
 from onthedot.events import handle
 from onthedot.gates.limit_store import DAMAGED, limits_of
 from onthedot.gates.limits import GateLimits, TenantLimits, problems
 from onthedot.gates.manage import name_problems
-from onthedot.gates.names import GateId
 from onthedot.gates.state import GateChange
 from onthedot.transfer import entries as imported
 from onthedot.transfer.change_stage import settles_in_ms

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from onthedot.core.gate_names import GateId
 from onthedot.core.items import EXPIRES_AT, Item, Items
 from onthedot.core.keys import (
     EVENT_PREFIX,
@@ -20,7 +21,6 @@ from onthedot.core.keys import (
     run_id_of,
 )
 from onthedot.core.schema import LABEL, PARTITION_KEY, SORT_KEY
-from onthedot.gates.names import GateId
 from onthedot.gates.state_store import NEXT_START
 from onthedot.transfer.entries import Entry, EntryKind, StoredEntry
 from onthedot.transfer.ports import StoredPage

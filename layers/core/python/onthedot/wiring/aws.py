@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from onthedot.access.tenant_data import TenantData
     from onthedot.access.token_store import TokenStore
-    from onthedot.core.engine import Engine
     from onthedot.core.ports import Clock, DueIndex, Observer
     from onthedot.core.progress_store import ProgressStore
     from onthedot.core.shard_store import ShardStore
+    from onthedot.engine import Engine
     from onthedot.engines.aws.dynamodb.items import DynamoItems
     from onthedot.engines.aws.eventbridge_bus import EventBridgeBus
     from onthedot.engines.aws.s3_blobs import LazyBlobs

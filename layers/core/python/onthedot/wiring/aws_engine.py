@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Final
 
 from onthedot.access.signing_store import SigningStore
 from onthedot.access.token_store import TokenStore
-from onthedot.core.engine import Engine
+from onthedot.core.pools import pools_from_text
 from onthedot.core.ports import Blobs, Clock
 from onthedot.core.progress_store import ProgressStore
 from onthedot.core.shard_store import ShardStore
 from onthedot.core.slots import Deployment
+from onthedot.engine import Engine
 from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
@@ -25,7 +26,6 @@ from onthedot.targets import rules
 from onthedot.transfer.ports import Transfer
 from onthedot.transfer.stage_store import StageStore
 from onthedot.transfer.stored_entries import StoredEntries
-from onthedot.workers.pools import pools_from_text
 from onthedot.workers.registry import WorkerRegistry
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from onthedot.core.choices import LONGEST_PULL
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.pools import PULL_STORAGE_MB, Pool, PoolKind, Pools
 from onthedot.core.ports import Clock
 from onthedot.core.progress_store import ProgressStore
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.slots import Deployment
+from onthedot.engine import Engine
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database, NewerFile
 from onthedot.engines.sqlite.file_lock import AlreadyServed, FileLock
@@ -22,7 +23,6 @@ from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.targets.rules import AllowList
 from onthedot.wiring.sqlite import SqliteEngine
-from onthedot.workers.pools import PULL_STORAGE_MB, Pool, PoolKind, Pools
 
 __all__ = ["BadFile", "Database", "Embedded", "GroupCommit", "embedded", "owned_database", "server_deployment"]
 

@@ -6,11 +6,11 @@ from typing import Final, Self
 from onthedot.access.signing_store import SigningStore
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.token_store import TokenStore
-from onthedot.core.engine import Engine
 from onthedot.core.ports import Clock, DueIndex
 from onthedot.core.progress_store import ProgressStore
 from onthedot.core.shard_store import ShardStore
 from onthedot.core.slots import Deployment
+from onthedot.engine import Engine
 from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.freezing import FreezableStore
 from onthedot.engines.sqlite.blobs import SqliteBlobs

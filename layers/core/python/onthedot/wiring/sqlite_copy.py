@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from onthedot.core.clock import SystemClock
-from onthedot.core.engine import Engine
 from onthedot.core.slots import Deployment
+from onthedot.engine import Engine
 from onthedot.engines.sqlite.backup import copy_database
 from onthedot.engines.sqlite.database import Database
 from onthedot.wiring.embedded import HISTORY_DAYS, LOOKAHEAD, SHARDS

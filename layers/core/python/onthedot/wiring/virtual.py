@@ -7,9 +7,10 @@ from typing import Final
 
 from onthedot.core.choices import LONGEST_PULL
 from onthedot.core.clock import VirtualClock
-from onthedot.core.engine import Engine
+from onthedot.core.pools import PULL_STORAGE_MB, Pool, PoolKind, Pools
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.slots import Deployment
+from onthedot.engine import Engine
 from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.live_records import LiveRecords
 from onthedot.engines.sqlite.live_queues import LiveQueues
@@ -17,7 +18,6 @@ from onthedot.engines.sqlite.memory import MemoryDatabase
 from onthedot.engines.sqlite.outlook import SqliteOutlook
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.wiring.sqlite import SqliteEngine
-from onthedot.workers.pools import PULL_STORAGE_MB, Pool, PoolKind, Pools
 
 KEPT_DAYS: Final = 36_500
 """Ended runs stay for a century, so that a test can read the history of a simulated year."""

@@ -8,8 +8,8 @@ import boto3
 from botocore.config import Config
 
 from onthedot.core.clock import SystemClock
-from onthedot.core.engine import Engine
 from onthedot.core.ports import Performer
+from onthedot.engine import Engine
 from onthedot.settings import WorkerSettings
 from onthedot.wiring import aws
 from onthedot.worker import target_factories

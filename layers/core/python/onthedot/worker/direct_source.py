@@ -12,17 +12,17 @@ from typing import Any, Final
 from onthedot.core import lifecycle
 from onthedot.core.attempt import perform
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, JobNotFound, StaleAttempt, Unavailable, WorkerNotFound
 from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.pools import Needs, worker_needs
 from onthedot.core.ports import Answer, Performer
 from onthedot.core.progress import LatestProgress, ProgressReport
 from onthedot.core.records import Definition, Record
 from onthedot.core.stopping import Stop
+from onthedot.engine import Engine
 from onthedot.worker.queues import POLL_SECONDS, PolledQueues
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
 from onthedot.workers.lease import LeasedRun, lease_runs
-from onthedot.workers.pools import Needs, worker_needs
 from onthedot.workers.records import Load, Resources, WorkerRecord
 from onthedot.workers.registrations import Offer, beat_worker, find_worker, register_worker
 from onthedot.workers.report import complete_run, keep_lease

@@ -21,6 +21,7 @@ from onthedot.core import json_text
 from onthedot.core.choices import Priority, Requirements
 from onthedot.core.errors import OnthedotError, Unavailable, WorkerNotFound
 from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.pools import worker_needs
 from onthedot.core.ports import Answer, Call, Performer
 from onthedot.core.progress import LatestProgress, ProgressReport
 from onthedot.core.records import Definition
@@ -28,7 +29,6 @@ from onthedot.core.stopping import Stop
 from onthedot.targets import types as targets
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
 from onthedot.workers.lost import LEASE_REPLY_MS
-from onthedot.workers.pools import worker_needs
 from onthedot.workers.records import Load, Resources
 from onthedot.workers.registrations import Offer
 

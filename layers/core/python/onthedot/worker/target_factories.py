@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from onthedot.core.engine import Engine
 from onthedot.core.ports import Clock, Performer
+from onthedot.engine import Engine
 from onthedot.targets.grpc import is_available
 from onthedot.targets.processes.supervised import make_private
 

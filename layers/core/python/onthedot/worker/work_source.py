@@ -11,10 +11,10 @@ from typing import Any, Protocol
 from onthedot.core.choices import Priority
 from onthedot.core.errors import OnthedotError
 from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.pools import Needs
 from onthedot.core.ports import Answer, Performer
 from onthedot.core.progress import LatestProgress, ProgressReport
 from onthedot.core.stopping import Stop
-from onthedot.workers.pools import Needs
 from onthedot.workers.records import Load, Resources
 from onthedot.workers.registrations import Offer
 

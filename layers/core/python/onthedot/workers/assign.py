@@ -6,22 +6,22 @@ from enum import Enum, auto
 from typing import Final
 
 from onthedot.core import lifecycle, patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, JobConflict, OnthedotError, Problem, Unavailable
 from onthedot.core.ids import extra_run_id, fresh_generation
 from onthedot.core.moves import applied
 from onthedot.core.outcomes import is_record_written
+from onthedot.core.pools import MOST_RECEIVES, Needs, PoolKind, worker_needs
 from onthedot.core.ports import Deadline, Moved, Received, RunMessage
 from onthedot.core.records import SCHEDULED, Definition, Kind, Record, Status
 from onthedot.core.send import message_for
 from onthedot.core.stamping import new_run
 from onthedot.core.start import definition_of
+from onthedot.engine import Engine
 from onthedot.gates.wait import flag_again
 from onthedot.jobs.change_log import ChangeAction, ChangeNote, noted
 from onthedot.jobs.changes import assign
 from onthedot.jobs.list_runs import read_job
 from onthedot.jobs.run_extra import refuse_stopped
-from onthedot.workers.pools import MOST_RECEIVES, Needs, PoolKind, worker_needs
 from onthedot.workers.records import MOST_ASSIGNED, WorkerRecord, WorkerStatus
 from onthedot.workers.registrations import see_worker
 from onthedot.workers.signals import end_wait

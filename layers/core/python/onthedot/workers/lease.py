@@ -7,17 +7,17 @@ from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, Unavailable
+from onthedot.core.pools import Needs
 from onthedot.core.ports import Received, RunMessage
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import PRIORITIES
 from onthedot.core.send import message_for
 from onthedot.core.start import Done, Redeliver, Started, Verdict, Waits, start_run
+from onthedot.engine import Engine
 from onthedot.gates.ask import NEAR_MS
 from onthedot.gates.wait import pass_on
 from onthedot.workers.assign import HandOver, OtherWorkers, delete, give_back, needs_of_definition
-from onthedot.workers.pools import Needs
 from onthedot.workers.records import Resources, WorkerRecord
 
 HIDE_MS: Final = 3_000

@@ -11,11 +11,11 @@ from typing import Final
 
 from onthedot.core.attempt import call_for, not_made
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import StaleAttempt, Unavailable
 from onthedot.core.ports import Answer, Call, Received
 from onthedot.core.schema import PRIORITIES
 from onthedot.core.stopping import Stop
+from onthedot.engine import Engine
 from onthedot.workers.lease import LeasedRun, LeasedRuns, lease_runs
 from onthedot.workers.records import Resources, WorkerRecord
 from onthedot.workers.registrations import find_worker

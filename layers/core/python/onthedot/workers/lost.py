@@ -6,12 +6,12 @@ The API starts a run for a worker over REST before it answers. If the answer is 
 from typing import Final
 
 from onthedot.core import lifecycle
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.lifecycle import LEASE_MS, NEVER_BEGUN
 from onthedot.core.moves import Move
+from onthedot.core.pools import PoolKind
 from onthedot.core.records import Record, Status
-from onthedot.workers.pools import PoolKind
+from onthedot.engine import Engine
 from onthedot.workers.records import WorkerRecord
 
 LEASE_REPLY_MS: Final = 20_000

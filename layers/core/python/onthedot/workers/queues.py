@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from onthedot.core import patience
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
+from onthedot.core.pools import Pool, PoolKind
 from onthedot.core.ports import Deadline, QueueCounts
 from onthedot.core.schema import PRIORITIES
-from onthedot.workers.pools import Pool, PoolKind
+from onthedot.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from onthedot.core.lifecycle import LEASE_MS
-from onthedot.workers.pools import Needs
+from onthedot.core.pools import Needs
 
 SILENT_MS: Final = LEASE_MS + 5_000
 """A worker that was silent for longer has lost its leases, or is about to."""

@@ -4,9 +4,9 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, Problem, WorkerNotFound
-from onthedot.workers.pools import PoolKind
+from onthedot.core.pools import PoolKind
+from onthedot.engine import Engine
 from onthedot.workers.records import Load, Resources, WorkerRecord, WorkerStatus
 from onthedot.workers.signals import end_wait
 

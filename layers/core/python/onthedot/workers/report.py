@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from onthedot.core import lifecycle
-from onthedot.core.engine import Engine
 from onthedot.core.errors import JobNotFound, StaleAttempt, Unavailable
 from onthedot.core.finish import FENCED_OFF, failure_of, finish_run
 from onthedot.core.ports import Answer, Moved, Received
@@ -13,6 +12,7 @@ from onthedot.core.progress import ProgressReport
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.send import message_for
 from onthedot.core.start import definition_of
+from onthedot.engine import Engine
 from onthedot.jobs.list_runs import read_own
 from onthedot.workers.lease import VISIBILITY_MS
 from onthedot.workers.receipts import SealedReceipt

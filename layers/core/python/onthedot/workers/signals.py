@@ -1,6 +1,6 @@
 """End the waits of a worker's leases when the state of the worker has changed."""
 
-from onthedot.core.engine import Engine
+from onthedot.engine import Engine
 
 
 def end_wait(engine: Engine, worker_id: str | None) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Engine
 from onthedot.core.ports import LeaseWait, Received
 from onthedot.core.stopping import Stop
+from onthedot.engine import Engine
 from onthedot.workers.assign import give_back
 from onthedot.workers.lease import VISIBILITY_MS, LeasedRuns
 from onthedot.workers.records import WorkerRecord, WorkerStatus

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, Problem, Unavailable
 from onthedot.core.ids import is_stamped
 from onthedot.core.ports import Deadline
 from onthedot.core.records import TERMINAL, Kind, Record, Status
+from onthedot.engine import Engine
 from onthedot.workflows.dependencies import TOO_MANY_CHILDREN, has_room_for
 
 FIELD: Final = "dependencies"

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from onthedot.core.choices import OnParentFailure as OnParentFailure  # noqa: PLC0414 - also from here
 from onthedot.core.endings import closed, concluded, cut, tombstone_expiry
+from onthedot.core.listing import failed_under
 from onthedot.core.moves import Expect, Move
 from onthedot.core.records import TERMINAL, Kind, Record, Status
 from onthedot.core.slots import Deployment, fire_slot, place, shard_of, watch_slot
 from onthedot.core.start_window import last_start
-from onthedot.jobs.failed import failed_under
 from onthedot.schedules.schedule import next_fire
 
 MOST_CHILDREN: Final = 1_000

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.ids import is_stamped
 from onthedot.core.moves import Move, applied
 from onthedot.core.ports import Deadline, Moved, Refused, Undecided
 from onthedot.core.records import Record, Status
+from onthedot.engine import Engine
 from onthedot.workflows.graph import end_of, never_made, was_made
 from onthedot.workflows.members import Workflow, graph_of, ids_of, records_of
 

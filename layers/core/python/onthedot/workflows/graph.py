@@ -18,11 +18,11 @@ from typing import Final
 from onthedot.core.choices import MAX_JOBS as MAX_JOBS  # noqa: PLC0414 - also from here
 from onthedot.core.endings import closed, concluded, cut
 from onthedot.core.errors import Problem
+from onthedot.core.listing import failed_under
 from onthedot.core.moves import Expect, Move
 from onthedot.core.records import TERMINAL, Record, Status
 from onthedot.core.slots import Deployment
 from onthedot.jobs import changes
-from onthedot.jobs.failed import failed_under
 
 Edges = Sequence[Sequence[int]]
 

@@ -9,14 +9,14 @@ from typing import Any, Final
 from onthedot.core import codec
 from onthedot.core.choices import OnParentFailure, Priority
 from onthedot.core.endings import cut
-from onthedot.core.engine import Engine
 from onthedot.core.errors import PayloadGone, Unreadable, UnreadableRecord
 from onthedot.core.ids import fresh_generation, node_job_id
+from onthedot.core.listing import listed_under
+from onthedot.core.payloads import load_payload
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.start_window import last_start
 from onthedot.core.traces import trace_of
-from onthedot.jobs.listing import listed_under
-from onthedot.jobs.payloads import load_payload
+from onthedot.engine import Engine
 from onthedot.jobs.place_job import place_run
 from onthedot.jobs.spec import BY_NAME, Stored, of_new, stored_in
 from onthedot.workflows.graph import Graph, Node

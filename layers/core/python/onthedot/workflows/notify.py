@@ -14,7 +14,6 @@ from typing import Final
 from onthedot.core import patience
 from onthedot.core.choices import OnParentFailure
 from onthedot.core.endings import has_graph
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, Unavailable, UnreadableRecord
 from onthedot.core.ids import fresh_generation
 from onthedot.core.moves import Move, applied
@@ -23,6 +22,7 @@ from onthedot.core.records import Record, Status
 from onthedot.core.send import send_runs
 from onthedot.core.slots import horizon
 from onthedot.core.stamp import stamp_jobs
+from onthedot.engine import Engine
 from onthedot.workflows import dependencies
 from onthedot.workflows.end import end_graph
 

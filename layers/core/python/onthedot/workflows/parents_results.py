@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 from onthedot.core import json_text, patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.finish import result_link
 from onthedot.core.ports import RESULT_BYTES, Deadline
 from onthedot.core.records import Record
+from onthedot.engine import Engine
 
 
 def with_parents(engine: Engine, run: Record, payload: bytes) -> bytes:

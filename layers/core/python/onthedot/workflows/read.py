@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import JobNotFound, Unavailable
 from onthedot.core.ids import is_stamped
 from onthedot.core.ports import Deadline
 from onthedot.core.records import TERMINAL, Kind, Record, Status
+from onthedot.engine import Engine
 from onthedot.jobs.list_runs import read_own, recent_runs
 from onthedot.workflows.graph import WorkflowProgress, progress
 from onthedot.workflows.members import Workflow, graph_of, ids_of

@@ -11,12 +11,12 @@ from typing import Final
 
 from onthedot.core import patience
 from onthedot.core.attempt import not_made
-from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.outcomes import Outcome, record_after_create
 from onthedot.core.ports import Answer, Call, Deadline, Moved, Performer
 from onthedot.core.records import Record, Status
 from onthedot.core.send import send_runs
+from onthedot.engine import Engine
 from onthedot.workflows.graph import ended_with_workflow, order
 from onthedot.workflows.members import Workflow, from_payload, records_of
 

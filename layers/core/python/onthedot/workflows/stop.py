@@ -1,10 +1,10 @@
 """Cancel or delete a job. A workflow's latest graph ends with it, as far as it has not ended."""
 
 from onthedot.core import patience
-from onthedot.core.engine import Engine
 from onthedot.core.errors import JobConflict
 from onthedot.core.ports import Deadline
 from onthedot.core.records import TERMINAL, Kind, Record, Status
+from onthedot.engine import Engine
 from onthedot.jobs.change import cancel_job, delete_job
 from onthedot.jobs.list_runs import read_job
 from onthedot.workflows.end import end_graph

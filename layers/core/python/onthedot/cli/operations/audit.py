@@ -18,11 +18,11 @@ from onthedot.cli.credentials import aws_errors_in_a_sentence, engine_on_table, 
 from onthedot.cli.text import printable
 from onthedot.cli.where import local_stack
 from onthedot.core import set_aside
-from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, Unreadable
 from onthedot.core.instants import format_instant
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Kind, Record
+from onthedot.engine import Engine
 from onthedot.jobs.audit import Finding, Report, audit_due_jobs, audit_recent
 from onthedot.statistics.health import late_ticks
 

@@ -13,8 +13,8 @@ from onthedot.cli.common.progress import Bar, progress
 from onthedot.cli.credentials import aws_errors_in_a_sentence, required_stage, stage_settings
 from onthedot.cli.text import counted, printable
 from onthedot.cli.where import options
-from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest
+from onthedot.engine import Engine
 
 _on_stage: Final = options(click.argument("tenant"), required_stage)
 _yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask for the name again.")

@@ -5,9 +5,9 @@ import sqlite3
 from typing import Final
 
 from onthedot.core.choices import Priority
+from onthedot.core.listing import JobFacts, makes_graph
 from onthedot.core.ports import ListEntry
 from onthedot.core.records import Kind
-from onthedot.jobs.listing import JobFacts, makes_graph
 
 _LATEST: Final = 2**63 - 1
 _QUERY: Final = (

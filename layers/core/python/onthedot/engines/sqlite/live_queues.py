@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.core.choices import Priority
+from onthedot.core.pools import MOST_RECEIVES, PoolKind
 from onthedot.core.ports import Clock, Deadline, QueueCounts, Received, RunMessage
 from onthedot.core.schema import PRIORITIES
 from onthedot.core.slots import queue_key
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.messages import MAX_HIDE_SECONDS
-from onthedot.workers.pools import MOST_RECEIVES, PoolKind
 
 MAX_MESSAGES: Final = 10
 LONGEST_PAUSE_MS: Final = 30_000

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from onthedot.core import json_text
 from onthedot.core.ids import event_digest
+from onthedot.core.listing import listed_under
 from onthedot.core.records import Kind
-from onthedot.jobs.listing import listed_under
 
 _TOKENS: Final = (
     "CREATE TABLE IF NOT EXISTS api_tokens (token_hash TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL,"

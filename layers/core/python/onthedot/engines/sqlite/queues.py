@@ -10,12 +10,12 @@ from typing import Final
 
 from onthedot.core.choices import Priority
 from onthedot.core.codec import stored_name
+from onthedot.core.pools import MOST_RECEIVES, PoolKind
 from onthedot.core.ports import Clock, Deadline, QueueCounts, Received, RunMessage, Tick
 from onthedot.core.slots import queue_key
 from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.messages import Delivery, Letter, MessageTable
-from onthedot.workers.pools import MOST_RECEIVES, PoolKind
 
 _LOG: Final = logging.getLogger(__name__)
 MAX_DELAY_SECONDS: Final = 900

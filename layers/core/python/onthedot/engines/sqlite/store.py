@@ -8,6 +8,7 @@ from typing import Final
 from onthedot.core.errors import UnreadableRecord
 from onthedot.core.ids import stamped_run_id
 from onthedot.core.keys import GATE_PREFIX
+from onthedot.core.listing import ALWAYS, Window, dead_letter_partitions
 from onthedot.core.moves import Move
 from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry
 from onthedot.core.records import Record
@@ -18,7 +19,6 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.engines.sqlite.listing import listed_jobs
 from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, entry_of, insert_of, record_of, update_of
-from onthedot.jobs.failed import ALWAYS, Window, dead_letter_partitions
 from onthedot.statistics.counters import ENDED
 
 PURGED_AT_ONCE: Final = 100

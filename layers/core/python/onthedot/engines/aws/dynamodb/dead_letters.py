@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from onthedot.core.listing import ALWAYS, Window, dead_letter_partitions
 from onthedot.core.schema import FAILURES
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from onthedot.engines.aws.errors import translated
-from onthedot.jobs.failed import ALWAYS, Window, dead_letter_partitions
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.core.choices import Priority
 from onthedot.core.codec import refuse_newer
+from onthedot.core.listing import JobFacts, makes_graph, read_label
 from onthedot.core.ports import ListEntry
 from onthedot.core.records import Kind
 from onthedot.core.schema import LABEL, LISTING
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import from_item
 from onthedot.engines.aws.errors import translated
-from onthedot.jobs.listing import JobFacts, makes_graph, read_label
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

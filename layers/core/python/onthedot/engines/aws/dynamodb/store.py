@@ -12,6 +12,7 @@ from onthedot.core.codec import Stored
 from onthedot.core.errors import Unavailable, Unreadable, UnreadableRecord
 from onthedot.core.ids import stamped_run_id
 from onthedot.core.keys import RUN_PREFIX, may_be_record
+from onthedot.core.listing import ALWAYS, Window
 from onthedot.core.moves import Move
 from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry, Undecided
 from onthedot.core.records import Record, Status
@@ -30,7 +31,6 @@ from onthedot.engines.aws.dynamodb.records import to_entry, to_item, to_run
 from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
 from onthedot.engines.aws.leftovers import batches, retry_leftovers
 from onthedot.engines.entries import read_each
-from onthedot.jobs.failed import ALWAYS, Window
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from onthedot.core.gate_names import GateId
 from onthedot.core.ports import Blobs, Clock, LeaseWaits, RunQueues, RunStore, TickTimes
 from onthedot.core.slots import Deployment
-from onthedot.gates.names import GateId
 from onthedot.gates.ports import KnownGate
 from onthedot.transfer.ports import Transfer
 
