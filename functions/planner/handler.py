@@ -6,10 +6,11 @@ from typing import Any
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
 from onthedot.core.served_shards import ServedShards
-from onthedot.core.tick import is_time_to_check, missing_workers, observe_stage, plan_ticks
+from onthedot.core.tick import is_time_to_check, observe_stage, plan_ticks
 from onthedot.observability import Metrics, logger
 from onthedot.settings import PlannerSettings
 from onthedot.wiring.aws import dead_letters, shard_store, tick_queue, worker_registry
+from onthedot.workers.registry import missing_workers
 
 _settings = PlannerSettings.from_environment(os.environ)
 _queue = tick_queue(_settings)

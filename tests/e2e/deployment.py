@@ -71,12 +71,15 @@ class Deployment(Home):
             aws_secret_access_key="test",
         )
 
+    def scanned(self) -> list[dict[str, Any]]:
+        """Every item of the table."""
+        pages = self.client("dynamodb").get_paginator("scan").paginate(TableName=self.stack.table)
+        return [item for page in pages for item in page["Items"]]
+
     def all_items(self) -> list[dict[str, Any]]:
         """Every item of the table but the dispatcher's progress and the canary's runs."""
-        pages = self.client("dynamodb").get_paginator("scan").paginate(TableName=self.stack.table)
-        items = [item for page in pages for item in page["Items"]]
         own = {"S": RESERVED_TENANT}
-        others = (i for i in items if not i["pk"]["S"].startswith("progress#") and i.get("tenant") != own)
+        others = (i for i in self.scanned() if not i["pk"]["S"].startswith("progress#") and i.get("tenant") != own)
         return sorted(others, key=lambda i: i["pk"]["S"])
 
     def begin_slow_jobs(self) -> None:

@@ -52,10 +52,12 @@ def share_a_gate(home: Home, way: str) -> None:
     assert len(pulled) == len(attempts) / 2
 
 
+@pytest.mark.usefixtures("quiet_pool")
 def test_a_pull_worker_over_rest_takes_the_next_run_at_once(home: Home) -> None:
     take_the_next_run_at_once(home, "rest")
 
 
+@pytest.mark.usefixtures("quiet_pool")
 def test_a_direct_worker_takes_the_next_run_at_once(deployment: Deployment) -> None:
     take_the_next_run_at_once(deployment, "direct")
 

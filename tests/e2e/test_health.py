@@ -50,7 +50,7 @@ def without_ticks(deployment: Deployment) -> Iterator[None]:
 def age_last_ticks(deployment: Deployment) -> None:
     """Write the time of the last ticks back, as if none had come for six minutes."""
     table = deployment.client("dynamodb")
-    for item in table.scan(TableName=deployment.stack.table)["Items"]:
+    for item in deployment.scanned():
         if item["pk"]["S"].startswith("progress#") and "done" in item:
             done = json.loads(item["done"]["S"])
             old = {**done, "ticked_at": min(done["ticked_at"], time.time_ns() // 1_000_000 - SIX_MINUTES_MS)}
@@ -92,8 +92,7 @@ def test_without_ticks_for_six_minutes_health_is_late_and_with_ticks_it_is_ok_ag
 
 def test_the_canary_runs_each_minute(deployment: Deployment) -> None:
     def runs() -> Any:
-        items = deployment.client("dynamodb").scan(TableName=deployment.stack.table)["Items"]
-        own = [item for item in items if item.get("tenant") == {"S": RESERVED_TENANT}]
+        own = [item for item in deployment.scanned() if item.get("tenant") == {"S": RESERVED_TENANT}]
         ended = [item for item in own if item["status"] == {"S": "SUCCEEDED"}]
         return (own, ended) if len(ended) >= 2 else None
 

@@ -5,6 +5,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import pytest
+
 from tests.e2e.gate_times import instant
 from tests.e2e.homes import STACK, Api, Home
 from tests.e2e.listener import Listener
@@ -56,6 +58,7 @@ SLOTS = 4
 RUN_SECONDS = 0.1
 
 
+@pytest.mark.usefixtures("quiet_pool")
 def test_a_saturated_pool_serves_high_before_medium_before_low_and_low_is_not_starved(home: Home, api: Api) -> None:
     """LOW's bound: with one lease in ten at least, the n-th LOW run waits at most as long as 10 n runs take."""
     jobs_each = round(167 * home.pace)

@@ -132,6 +132,7 @@ def dead_letters(api: Api) -> dict[str, Any]:
 
 def test_a_dead_letter_is_run_again_and_ends_well(home: Home, api: Api) -> None:
     switch = home.home / "exists"
+    switch.unlink(missing_ok=True)
     with a_pull_worker(home, "--shell", worker_id="second-chance"):
         target = {"type": "shell", "argv": ["cat", str(switch)]}
         job = api.submit(target=target, retry={"max_retries": 0}, **only("second-chance"))

@@ -37,6 +37,7 @@ from onthedot.gates.state_store import GateStore
 from onthedot.statistics.store import StatisticsStore
 from onthedot.transfer.stage_store import StageStore
 from onthedot.transfer.stored_entries import StoredEntries
+from onthedot.wiring.points import FeaturePoints
 from onthedot.workers.registry import WorkerRegistry
 from tests.builders import DEPLOYMENT
 
@@ -188,6 +189,7 @@ class Kit(ABC):
     def engine(self, store: RunStore, queues: RunQueues, blobs: Blobs, deployment: Deployment = DEPLOYMENT) -> Engine:
         """Return an engine of these and of the kit's other stores, without caches."""
         return Engine(
+            points=FeaturePoints(),
             store=store,
             queues=queues,
             blobs=blobs,

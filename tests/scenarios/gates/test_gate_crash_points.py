@@ -8,12 +8,12 @@ import pytest
 
 from onthedot.core import start as start_run
 from onthedot.core.check_before_start import check_before_start
-from onthedot.core.ports import Deadline
-from onthedot.core.queue_states import QueueStates
+from onthedot.core.claim import Pass
+from onthedot.core.ports import Deadline, Tick
 from onthedot.core.records import Record, Status
 from onthedot.core.start import Done, Redeliver, Started
 from onthedot.core.sweep import sweep_slot
-from onthedot.gates.limits import GateLimits, Limits
+from onthedot.gates.limits import GateLimits
 from onthedot.jobs.change import cancel_job
 from tests.scenarios.gates.one_place import GATE, OnePlace, one_place
 from tests.scenarios.kits.faults import Fault, Faults
@@ -184,7 +184,7 @@ def test_a_sweep_that_takes_an_attempt_back_gives_its_place_back_at_once() -> No
         slot = gate.simulation.stored(first).slot or ""
         assert slot != gate.state().slot, "no look helps"
         deadline = Deadline.after(clock.now(), 20_000)
-        sweep_slot(gate.world.engine, slot, "tick/1", deadline, QueueStates(gate.world.queues), Limits())
+        sweep_slot(Pass(gate.world.engine, Tick(0, (0,), clock.now()), clock.now(), deadline, "tick/1"), slot)
         assert gate.held_by() == []
         assert gate.simulation.status(second) is Status.DISPATCHED
         gate.let_all_end()

@@ -221,7 +221,7 @@ def test_an_error_after_the_hand_over_leaves_the_handed_over_run_a_message(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("onthedot.core.finish.notify_children", fail)
+        patched.setattr("onthedot.core.finish.send_if_dispatched", fail)
         with pytest.raises(ZeroDivisionError):
             chain.execute()
     assert len(chain.calls) == 1

@@ -9,15 +9,14 @@ from hypothesis import strategies as st
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import OnParentFailure
+from onthedot.core.claim import Pass
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import node_job_id
 from onthedot.core.payloads import load_payload
-from onthedot.core.ports import Answer, Call, Deadline, Refused
-from onthedot.core.queue_states import QueueStates
+from onthedot.core.ports import Answer, Call, Deadline, Refused, Tick
 from onthedot.core.records import TERMINAL, Record, Status
 from onthedot.core.slots import Deployment
 from onthedot.core.sweep import sweep_slot
-from onthedot.gates.limits import Limits
 from onthedot.jobs.change import cancel_job, delete_job, pause_job
 from onthedot.jobs.redrive import redrive
 from onthedot.schedules.schedule import Recurrence, Schedule, every
@@ -287,8 +286,8 @@ def test_a_sweep_that_cannot_read_the_graph_asks_a_worker() -> None:
         clan.clock.advance(180)
         engine = clan.without_blobs()
         deadline = Deadline.after(clan.clock.now(), 10_000)
-        sweep = sweep_slot(engine, slot, "tick", deadline, QueueStates(engine.queues), Limits())
-        assert not sweep.whole
+        now = clan.clock.now()
+        assert not sweep_slot(Pass(engine, Tick(0, (0,), now), now, deadline, "tick"), slot)
         assert clan.stored(workflow).notify_pending, "nobody forgets it"
         clan.work()
         clan.check_given_up(workflow, wide)

@@ -1,19 +1,17 @@
-"""The ports that scheduling needs, as one value."""
+"""The engine as features know it: the core, and the store of each feature."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from onthedot.core.engine import Core
 from onthedot.core.gate_names import GateId
-from onthedot.core.ports import Blobs, Clock, LeaseWaits, RunQueues, RunStore, TickTimes
-from onthedot.core.slots import Deployment
 from onthedot.gates.ports import KnownGate
 from onthedot.transfer.ports import Transfer
 
 if TYPE_CHECKING:
     from onthedot.access.signing_store import SigningStore
     from onthedot.access.token_store import TokenStore
-    from onthedot.core.shard_store import ShardStore
     from onthedot.events.pattern_store import PatternStore
     from onthedot.gates.limit_store import LimitsStore
     from onthedot.gates.state_store import GateStore
@@ -47,36 +45,20 @@ class KnownPart:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """The stores, queues and parameters of one deployment. The modules in `wiring` build it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine(Core):
+    """Everything of one deployment: what the core knows, and the stores of the features. `wiring` builds it."""
 
-    store: RunStore
-    queues: RunQueues
-    blobs: Blobs
-    clock: Clock
-    deployment: Deployment
     limits: "LimitsStore"
     registry: "WorkerRegistry"
     signing: "SigningStore"
     patterns: "PatternStore"
-    shards: "ShardStore"
     gates: "GateStore"
     tokens: "TokenStore"
-    tick_times: TickTimes
     stage: "StageStore" = field(compare=False)
     statistics: "StatisticsStore" = field(compare=False)
-    lease_waits: LeaseWaits | None = None
-    """The leases of pull workers that wait for a run. None: a lease is answered at once."""
-    ticking_since: int | None = None
-    """The time at which this process began to do all ticks, if it does. Health counts no earlier tick."""
-    index_lags: bool = True
-    """Whether a write may be missing from a read of a slot that follows it."""
     transfer: Transfer | None = field(default=None, compare=False)
     """None: this engine can neither export nor import."""
-    kind: str = "embedded"
-    """The name of the engine: `embedded` or `aws`."""
-    stage_name: str = "serve"
     known_gates: dict[GateId, KnownGate] = field(default_factory=dict, compare=False)
     """The gates of queues that this process has read lately."""
     known_parts: dict[tuple[str, str], KnownPart] = field(default_factory=dict, compare=False)

@@ -9,9 +9,10 @@ import pytest
 from onthedot.core.moves import Expect, Move, applied
 from onthedot.core.pools import DEFAULT_POOLS, Pools
 from onthedot.core.ports import Answer
+from onthedot.core.reasons import Reason
 from onthedot.core.records import Kind, Record, Status
 from onthedot.jobs.change_log import ChangeAction, ChangeNote, noted
-from onthedot.jobs.explain import QueueState, Reason, explain
+from onthedot.jobs.explain import QueueState, explain
 from onthedot.jobs.explain_job import explain_job
 from onthedot.jobs.shown import coming_fire
 from onthedot.schedules.schedule import EverySchedule, Recurrence, Schedule

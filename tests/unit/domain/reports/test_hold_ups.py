@@ -6,10 +6,10 @@ import pytest
 
 from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId, tenant_gate
+from onthedot.core.reasons import Reason
 from onthedot.gates.explained import GateFacts, waits_at
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.state import GateState
-from onthedot.jobs.explain import Reason
 from onthedot.statistics.hold_ups import at_gate, at_workers, in_queue
 from tests.builders import VirtualClock, a_run
 

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from onthedot.access.signing_keys import keys_of
 from onthedot.core import lifecycle, patience
+from onthedot.core.engine import Core
 from onthedot.core.errors import PayloadGone, Unavailable, UnreadableRecord
 from onthedot.core.finish import answer_for_stopped, finish_run
 from onthedot.core.payloads import load_payload
@@ -17,11 +17,9 @@ from onthedot.core.records import Definition, Record
 from onthedot.core.start import Done, Redeliver, Started, Verdict, start_run
 from onthedot.core.stopping import Stop
 from onthedot.core.traces import traceparent
-from onthedot.engine import Engine
 from onthedot.targets.rules import body_of
 from onthedot.targets.types import HttpTarget
 from onthedot.targets.webhooks import signature_headers
-from onthedot.workflows.parents_results import with_parents
 
 _FIRST_PAUSE_MS: Final = 2_000
 _LONGEST_PAUSE_MS: Final = 30_000
@@ -29,17 +27,20 @@ _LONGEST_PAUSE_MS: Final = 30_000
 
 
 def call_for(
-    engine: Engine, run: Record, definition: Definition, stop: Stop, progress: LatestProgress | None = None
+    engine: Core, run: Record, definition: Definition, stop: Stop, progress: LatestProgress | None = None
 ) -> Call:
     """Return the call of an attempt.
 
     Raise Unavailable when the payload, the parents' results or the signing key cannot be read now.
     """
-    payload = with_parents(engine, run, load_payload(engine.blobs, definition))
+    payload = load_payload(engine.blobs, definition)
+    if run.parents:
+        payload = engine.points.parents_results(engine, run, payload)
     signature = {}
     if isinstance(definition.target, HttpTarget):
         body = body_of(definition.target.method, payload) or b""
-        signature = signature_headers(keys_of(engine, run.tenant), run.run_id, engine.clock.now(), body)
+        keys = engine.points.signing_keys(engine, run.tenant)
+        signature = signature_headers(keys, run.run_id, engine.clock.now(), body)
     return Call(
         run_id=run.run_id,
         job_id=run.job_id,
@@ -57,7 +58,7 @@ def call_for(
 
 
 def perform(
-    engine: Engine,
+    engine: Core,
     performer: Performer,
     run: Record,
     definition: Definition | None,
@@ -101,7 +102,7 @@ MARGIN_MS: Final = 60_000
 class NextRun:
     """The next run of a worker, at most one. `finish_run` offers it the runs that it wakes."""
 
-    engine: Engine
+    engine: Core
     first: RunMessage
     """The message that the worker received. Only runs of its queue are taken over."""
     received_at: int
@@ -154,7 +155,7 @@ class NextRun:
         return is_empty
 
 
-def send_later(engine: Engine, message: RunMessage, after_ms: int) -> None:
+def send_later(engine: Core, message: RunMessage, after_ms: int) -> None:
     """Send a run that has no message, for later. If that fails, the sweep finds the run."""
     now = engine.clock.now()
     later = replace(message, due_at=max(message.due_at, now + after_ms))
@@ -179,7 +180,7 @@ class Leases(Protocol):
 class RunExecutor:
     """The parts with which a function executes runs."""
 
-    engine: Engine
+    engine: Core
     performer: Performer
     leases: Leases
     worker_id: str

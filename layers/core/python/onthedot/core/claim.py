@@ -8,59 +8,20 @@ from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
-from onthedot.core.errors import Unavailable
+from onthedot.core.engine import Core
 from onthedot.core.find_pool import has_pool, reroute_entries
 from onthedot.core.moves import Move
 from onthedot.core.outcomes import is_written
+from onthedot.core.points import TickPoints
 from onthedot.core.ports import Deadline, SlotEntry, Tick, Undecided
-from onthedot.core.queue_states import QueueStates, read_limits
+from onthedot.core.queue_states import QueueStates
 from onthedot.core.records import Kind, Record
 from onthedot.core.send import read_slot_pages, send_runs
 from onthedot.core.set_aside import fault_of, faults_of, misplaced, set_aside
-from onthedot.core.slots import DECISION_MS, bucket_of, queue_key, slot_bucket
+from onthedot.core.slots import DECISION_MS, bucket_of, slot_bucket
 from onthedot.core.stamp import stamp_jobs
-from onthedot.engine import Engine
-from onthedot.gates.fairness import fair_order
-from onthedot.gates.limits import Limits
-from onthedot.gates.state import GateState
-from onthedot.gates.waiting import QueueList, flag_queue
 
 _LOG: Final = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class ClosedQueues:
-    """The closed queues of a tick. Each is flagged before its runs are put on its list.
-
-    A queue whose flag cannot be written is not tried again in the tick. Its runs stay in their slots.
-    """
-
-    engine: Engine
-    queues: QueueStates
-    _flags: dict[tuple[str, Priority], GateState | None] = field(default_factory=dict)
-    """The last flag of each queue. None: it cannot be written now."""
-
-    def is_closed(self, pool: str, priority: Priority) -> bool:
-        """Return whether the queue takes no runs now."""
-        return self.queues.is_closed(pool, priority, self.engine.deployment.backlog_limit)
-
-    def is_open(self, run: Record) -> bool:
-        """Return whether the queue of a run takes runs now."""
-        return not self.is_closed(run.pool, run.priority)
-
-    def list_of(self, pool: str, priority: Priority) -> QueueList | None:
-        """Return the list of a closed queue, flagged. None: it cannot be flagged now."""
-        known = self._flags.get((pool, priority))
-        if known is None and (pool, priority) in self._flags:
-            return None
-        try:
-            found = flag_queue(self.engine, pool, priority, self.engine.clock.now(), known)
-        except Unavailable as error:
-            _LOG.warning("queue_not_flagged", extra={"queue": queue_key(pool, priority), "error": str(error)})
-            self._flags[pool, priority] = None
-            return None
-        self._flags[pool, priority] = found.state
-        return found
 
 
 CLAIMS_PER_ROUND: Final = 500
@@ -71,7 +32,7 @@ CLAIMS_PER_ROUND: Final = 500
 class Pass:
     """A tick for one group of shards while it is under way."""
 
-    engine: Engine
+    engine: Core
     tick: Tick
     now: int
     deadline: Deadline
@@ -81,17 +42,21 @@ class Pass:
     """The shards in which gates were left because the time for looks was over."""
     look_until: Deadline = field(init=False)
     """The time for looks at gates."""
-    limits: Limits = field(init=False)
     queues: QueueStates = field(init=False)
-    closed: ClosedQueues = field(init=False)
+    points: TickPoints = field(init=False)
 
     def __post_init__(self) -> None:
         self.queues = QueueStates(self.engine.queues)
         self.engine = replace(self.engine, queues=self.queues)
-        self.closed = ClosedQueues(self.engine, self.queues)
         self.look_until = self.deadline
-        self.limits = read_limits(self.engine)
-        self.counts["limits_unknown"] += not self.limits.known
+        self.points = self.engine.points.of_tick(self.engine, self.queues, self.counts)
+
+    def is_closed(self, pool: str, priority: Priority) -> bool:
+        """Return whether the queue takes no runs now."""
+        return self.queues.is_closed(pool, priority, self.engine.deployment.backlog_limit)
+
+    def is_open(self, run: Record) -> bool:
+        return not self.is_closed(run.pool, run.priority)
 
     def out_of_time(self) -> bool:
         """Return whether the time is over. Runs that are left stay in their slots for the next tick."""
@@ -141,15 +106,15 @@ def _claim_all(work: Pass, slot: str, entries: Sequence[SlotEntry]) -> bool:
 def _stamp(work: Pass, slot: str, job_ids: Sequence[str], until: int | None) -> bool:
     if not job_ids:
         return True
-    stamped = stamp_jobs(work.engine, job_ids, work.claim_token, work.deadline, work.closed.is_open, until)
+    stamped = stamp_jobs(work.engine, job_ids, work.claim_token, work.deadline, work.is_open, until)
     work.counts.update(stamped.counts)
     return work.set_aside(slot, stamped.faults) and stamped.whole
 
 
 def _claim_and_send(work: Pass, entries: Sequence[SlotEntry]) -> bool:
-    is_open = {queue: not work.closed.is_closed(*queue) for queue in {_queue_of(entry) for entry in entries}}
+    is_open = {queue: not work.is_closed(*queue) for queue in {_queue_of(entry) for entry in entries}}
     whole = _wait_for_queues(work, [entry for entry in entries if not is_open[_queue_of(entry)]])
-    claimed, claimed_all = _claim(work, fair_order([e for e in entries if is_open[_queue_of(e)]], work.limits))
+    claimed, claimed_all = _claim(work, work.points.in_turns([e for e in entries if is_open[_queue_of(e)]]))
     send(work, claimed)
     return whole and claimed_all
 
@@ -184,7 +149,7 @@ def _wait_for_queues(work: Pass, entries: Sequence[SlotEntry]) -> bool:
 
 
 def _wait_for_queue(work: Pass, pool: str, priority: Priority, entries: Sequence[SlotEntry]) -> bool:
-    where = work.closed.list_of(pool, priority)
+    where = work.points.list_of(pool, priority)
     if where is None:
         work.counts["queue_not_flagged"] += 1
         return False

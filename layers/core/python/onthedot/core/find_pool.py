@@ -1,26 +1,24 @@
 """Find another pool for runs whose own pool the stage no longer has."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, cast
+from typing import Final
 
 from onthedot.core import lifecycle
-from onthedot.core.errors import InvalidRequest, Unavailable
+from onthedot.core.engine import Core
+from onthedot.core.errors import InvalidRequest, Problem, Unavailable
 from onthedot.core.ids import is_scheduled, is_stamped, job_id_of, nominal_of
 from onthedot.core.lifecycle import CHANGED_WHY, PAUSED_WHY
 from onthedot.core.moves import Move
 from onthedot.core.outcomes import is_written
+from onthedot.core.pools import Pool, needs_of
 from onthedot.core.ports import Deadline, ReadRecords, SlotEntry, Undecided
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.set_aside import UNHANDLED, fault_of
 from onthedot.core.slots import DECISION_MS, Deployment
 from onthedot.core.start_window import has_expired
-from onthedot.engine import Engine
-from onthedot.jobs.place_job import smallest_pool
 from onthedot.schedules.schedule import contains
-from onthedot.workers.records import WorkerRecord
-from onthedot.workers.registry import WorkerRegistry
 
 GONE_WHY = "its job is gone: deleted, or expired"
 _STOPPED = {
@@ -46,6 +44,16 @@ def why_not_scheduled(job: Record | None, run_id: str) -> str | None:
 
 _LOG: Final = logging.getLogger(__name__)
 READ_AT_ONCE: Final = 100
+_ADVICE: Final = {
+    "requirements.capabilities": "start a worker that can (--capability, --shell, --app, --aws), or leave it out",
+    "requirements.cpu": "ask for less, or add a larger pool to the stage",
+    "requirements.memory_mb": "ask for less, or add a larger pool to the stage",
+    "requirements.storage_mb": "ask for less, or add a larger pool to the stage",
+    "timeout_seconds": "give less, or add a pool to the stage that runs longer",
+}
+
+Offered = Callable[[Core, str], Mapping[str, frozenset[str]]]
+"""Returns what live workers can do for a tenant, by pool. Raises Unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +63,6 @@ class NoPool:
     why: str
     for_ever: bool = False
     """Whether the job of the run is gone, so that no pool can ever run it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _FailedRegistry:
-    """A registry that failed, and is not asked again."""
-
-    error: Unavailable
-
-    def workers(self) -> Sequence[WorkerRecord]:
-        raise self.error
 
 
 @dataclass(slots=True)
@@ -81,12 +79,32 @@ class Rerouted:
     """The faults of records that cannot be read or handled, by id."""
 
 
-def has_pool(engine: Engine, run: Record | SlotEntry) -> bool:
+def has_pool(engine: Core, run: Record | SlotEntry) -> bool:
     """Return whether the stage has the pool of the run."""
     return engine.deployment.pools.get(run.pool) is not None
 
 
-def find_pool(engine: Engine, pool: str, tenant: str, definition: Definition | None) -> str | NoPool:
+def smallest_pool(engine: Core, tenant: str, definition: Definition, offered: Offered | None = None) -> str:
+    """Return the name of the smallest pool that meets the job's needs.
+
+    Live workers are read only when no pool promises enough by itself. Raise InvalidRequest that names the need which no
+    pool meets, and Unavailable.
+    """
+    needs = needs_of(definition.target, definition.requirements, definition.timeout_seconds)
+    pools = engine.deployment.pools
+    chosen = pools.choose(needs)
+    if not isinstance(chosen, Pool) and not needs.capabilities <= frozenset().union(
+        *(p.capabilities for p in pools.all)
+    ):
+        chosen = pools.choose(needs, (offered or engine.points.offered)(engine, tenant))
+    if isinstance(chosen, Pool):
+        return chosen.name
+    raise InvalidRequest(*(Problem(lack.field, f"{lack.message}; {_ADVICE[lack.field]}") for lack in chosen))
+
+
+def find_pool(
+    engine: Core, pool: str, tenant: str, definition: Definition | None, offered: Offered | None = None
+) -> str | NoPool:
     """Return the pool that can run the work of a pool that is gone. Raise Unavailable.
 
     A run whose job is gone too has no definition.
@@ -94,12 +112,12 @@ def find_pool(engine: Engine, pool: str, tenant: str, definition: Definition | N
     if definition is None:
         return NoPool(GONE_WHY, for_ever=True)
     try:
-        return smallest_pool(engine, tenant, definition)
+        return smallest_pool(engine, tenant, definition, offered)
     except InvalidRequest as error:
         return NoPool(f"pool {pool} is gone, and no other pool can run it: {error}")
 
 
-def reroute_entries(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline) -> Rerouted:
+def reroute_entries(engine: Core, entries: Sequence[SlotEntry], deadline: Deadline) -> Rerouted:
     """Give each PENDING run another pool, or move it to a later slot with the reason.
 
     A run for which no pool can be looked up now is left. Raise Unavailable.
@@ -113,7 +131,7 @@ def reroute_entries(engine: Engine, entries: Sequence[SlotEntry], deadline: Dead
     return result
 
 
-def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, result: Rerouted) -> None:
+def _reroute(engine: Core, entries: Sequence[SlotEntry], deadline: Deadline, result: Rerouted) -> None:
     read = engine.store.get_many([entry.run_id for entry in entries], deadline)
     result.faults |= {run_id: one.why for run_id, one in read.unreadable.items()}
     result.left += len(read.unread)
@@ -136,33 +154,43 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
             result.waiting += 1
 
 
-def _find_pools(engine: Engine, runs: Sequence[Record], jobs: ReadRecords, result: Rerouted) -> dict[str, str | NoPool]:
+def _find_pools(engine: Core, runs: Sequence[Record], jobs: ReadRecords, result: Rerouted) -> dict[str, str | NoPool]:
     """Return the pool of each run for which one can be looked up. Note the other runs in the result.
 
     A registry that fails is asked once: its time-outs would take the time of the other runs of the tick.
     """
     pools: dict[str, str | NoPool] = {}
+    failed: list[Unavailable] = []
+
+    def offered(engine: Core, tenant: str) -> Mapping[str, frozenset[str]]:
+        if failed:
+            raise failed[0]
+        try:
+            return engine.points.offered(engine, tenant)
+        except Unavailable as error:
+            failed.append(error)
+            raise
+
     result.left += sum(run.job_id in jobs.unread for run in runs)
     for run in (run for run in runs if run.job_id not in jobs.unread):
         try:
-            pools[run.run_id] = _pool_of(engine, run, jobs)
+            pools[run.run_id] = _pool_of(engine, run, jobs, offered)
         except Unavailable as error:
             _LOG.warning("pool_unknown", extra={"run": run.run_id, "error": str(error)})
             result.left += 1
-            engine = replace(engine, registry=cast(WorkerRegistry, _FailedRegistry(error)))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with this run, the others must go on
             result.faults[run.run_id] = f"{UNHANDLED}{type(error).__name__}: {error}"
     return pools
 
 
-def _pool_of(engine: Engine, run: Record, jobs: ReadRecords) -> str | NoPool:
+def _pool_of(engine: Core, run: Record, jobs: ReadRecords, offered: Offered) -> str | NoPool:
     if run.job_id in jobs.unreadable:
         return NoPool(f"pool {run.pool} is gone, and its job cannot be read: {jobs.unreadable[run.job_id].why}")
     with_definition = jobs.found.get(run.job_id, run)
-    return find_pool(engine, run.pool, run.tenant, with_definition.definition)
+    return find_pool(engine, run.pool, run.tenant, with_definition.definition, offered)
 
 
-def _jobs_of(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> ReadRecords:
+def _jobs_of(engine: Core, runs: Sequence[Record], deadline: Deadline) -> ReadRecords:
     """Read the jobs of the stamped runs, which have the definitions."""
     job_ids = {job_id_of(run.run_id) for run in runs if run.definition is None and is_stamped(run.run_id)}
     return engine.store.get_many(sorted(job_ids), deadline) if job_ids else ReadRecords({})

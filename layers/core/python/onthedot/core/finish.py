@@ -6,6 +6,7 @@ from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import RetryPolicy
+from onthedot.core.engine import Accept, Core
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import fresh_generation
 from onthedot.core.lifecycle import Failure
@@ -17,11 +18,7 @@ from onthedot.core.records import Definition, Record, Status
 from onthedot.core.retry import GiveUp, after_failure
 from onthedot.core.schema import RESULTS, blobs_of
 from onthedot.core.start import send_if_dispatched
-from onthedot.engine import Engine
-from onthedot.gates.give_back import give_back_places, wake_late
-from onthedot.gates.wake import Accept
 from onthedot.targets.redaction import redacted
-from onthedot.workflows.notify import notify_children
 
 INLINE_BYTES: Final = 1024
 """Longer results are blobs, so that the record's last move stays cheap."""
@@ -89,7 +86,7 @@ FENCED_OFF: Final = "fenced off"
 
 
 def finish_run(
-    engine: Engine,
+    engine: Core,
     run: Record,
     definition: Definition | None,
     answer: Answer,
@@ -117,19 +114,20 @@ def finish_run(
         move = lifecycle.stop(run, now, failure_of(answer), engine.deployment)
         outcome = _move_persistently(engine, move, until)
     if not is_written(outcome, lambda current: _shows_finish(current, run, move)):
-        give_back_places(engine, run)
+        engine.give_back_places(run)
         return FENCED_OFF
-    late = give_back_places(engine, run, accept)
+    late = engine.give_back_places(run, accept)
     stored = outcome.run if isinstance(outcome, Moved) else None
     finished = stored or applied(run, move)
     send_if_dispatched(engine, finished)
-    notify_children(engine, finished)
-    wake_late(engine, late, accept)
+    engine.notify_children(finished)
+    if late:
+        engine.points.wake_late(engine, late, accept)
     return move.to.value.lower()
 
 
 def _finishing_move(
-    engine: Engine, run: Record, definition: Definition | None, answer: Answer, *, now: int, chance: random.Random
+    engine: Core, run: Record, definition: Definition | None, answer: Answer, *, now: int, chance: random.Random
 ) -> Move:
     deployment = engine.deployment
     if answer.ok:
@@ -171,7 +169,7 @@ def failure_of(answer: Answer) -> Failure:
     return Failure(error, answer.error_class and answer.error_class[:CLASS_CHARACTERS])
 
 
-def _move_persistently(engine: Engine, move: Move, until: int) -> Moved | Refused:
+def _move_persistently(engine: Core, move: Move, until: int) -> Moved | Refused:
     """Apply the move, and try again while the store fails.
 
     The work is done, and must not be repeated because the store failed.

@@ -10,16 +10,16 @@ from contextlib import suppress
 from typing import Final
 
 from onthedot.core import lifecycle
+from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Kind, Record
-from onthedot.engine import Engine
 
 WAITED_MS: Final = 86_400_000
 """The sweep reads the job of a run that has waited for this long."""
 
 
-def keep_jobs(engine: Engine, jobs: Iterable[Record], deadline: Deadline) -> None:
+def keep_jobs(engine: Core, jobs: Iterable[Record], deadline: Deadline) -> None:
     """Extend the expiry of these jobs, if they have ended and expire soon.
 
     The next start, redrive or sweep repeats a write that failed.
@@ -31,7 +31,7 @@ def keep_jobs(engine: Engine, jobs: Iterable[Record], deadline: Deadline) -> Non
             engine.store.move_many(wanted, deadline)
 
 
-def keep_jobs_of(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> None:
+def keep_jobs_of(engine: Core, runs: Sequence[Record], deadline: Deadline) -> None:
     """Extend the expiry of the jobs of runs that have waited for long."""
     now = engine.clock.now()
     job_ids = {run.job_id for run in runs if run.kind is Kind.STAMPED and now - run.due_at > WAITED_MS}

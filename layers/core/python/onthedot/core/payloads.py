@@ -10,7 +10,7 @@ from onthedot.core import json_text
 from onthedot.core.errors import PayloadGone
 from onthedot.core.ids import fresh_generation
 from onthedot.core.ports import Blobs
-from onthedot.core.records import Definition
+from onthedot.core.records import Definition, Record
 from onthedot.core.schema import PAYLOADS, blobs_of
 from onthedot.targets.types import WorkflowTarget
 
@@ -87,3 +87,11 @@ def shown_payload(blobs: Blobs, definition: Definition) -> ShownPayload:
 
 def _as_json(definition: Definition) -> bytes:
     return json_text.to_bytes(definition.payload)
+
+
+def with_own_payload(definition: Definition | None, run: Record) -> Definition | None:
+    """Return the definition with the run's own payload, if it has one."""
+    if definition is None or (run.payload is None and run.payload_ref is None):
+        return definition
+    payload = None if run.payload is None else json.loads(run.payload)
+    return replace(definition, payload=payload, payload_ref=run.payload_ref)

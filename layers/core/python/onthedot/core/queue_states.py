@@ -12,8 +12,6 @@ from onthedot.core.ports import Deadline, QueueCounts, Received, RunMessage, Run
 from onthedot.core.records import Record
 from onthedot.core.slots import queue_key
 from onthedot.core.sweep_slots import is_backlogged
-from onthedot.engine import Engine
-from onthedot.gates.limits import Limits
 
 _LOG: Final = logging.getLogger(__name__)
 _Queue = tuple[str, Priority]
@@ -118,12 +116,3 @@ class QueueStates(RunQueues):
 
 def _queue_of(message: RunMessage) -> _Queue:
     return message.pool, message.priority
-
-
-def read_limits(engine: Engine) -> Limits:
-    """Return the limits, or none when they cannot be read: then each tenant has weight 1, and no run waits for it."""
-    try:
-        return engine.limits.read()
-    except Unavailable as error:
-        _LOG.warning("limits_unknown", extra={"error": str(error)})
-        return Limits(known=False)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from onthedot.core import patience
+from onthedot.core.engine import Core
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ids import fresh_generation
 from onthedot.core.ports import Deadline
@@ -17,13 +18,11 @@ from onthedot.core.records import Kind, Record, Status
 from onthedot.core.send import send_runs
 from onthedot.core.slots import horizon
 from onthedot.core.stamp import stamp_jobs
-from onthedot.engine import Engine
-from onthedot.workflows.notify import link_to_parents
 
 _LOG: Final = logging.getLogger(__name__)
 
 
-def schedule_soon(engine: Engine, job: Record) -> Record:
+def schedule_soon(engine: Core, job: Record) -> Record:
     """Send, link or stamp one job, and return it as it is stored then."""
     touched = schedule_all_soon(engine, [job], patience.SEND_MS)
     stored = None
@@ -32,7 +31,7 @@ def schedule_soon(engine: Engine, job: Record) -> Record:
     return stored or job
 
 
-def schedule_all_soon(engine: Engine, jobs: Sequence[Record], patience_ms: int) -> bool:
+def schedule_all_soon(engine: Core, jobs: Sequence[Record], patience_ms: int) -> bool:
     """Send near runs, link waiting jobs to their parents, stamp recurring jobs that fire before the horizon.
 
     Return whether jobs were linked or stamped, which changes their records. Jobs that are left when the time is over
@@ -51,7 +50,7 @@ def schedule_all_soon(engine: Engine, jobs: Sequence[Record], patience_ms: int) 
     for child in waiting:
         with _left_to_a_pass(child.run_id):
             if deadline.allows(engine.clock.now()):
-                link_to_parents(engine, child)
+                engine.points.link_to_parents(engine, child)
     claim_token = f"api/{fresh_generation()}"
     if recurring:
         with _left_to_a_pass(recurring[0]):

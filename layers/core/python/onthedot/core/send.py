@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from onthedot.core.engine import Core
 from onthedot.core.ports import Deadline, Page, RunMessage, SlotEntry
 from onthedot.core.records import Kind, Record
-from onthedot.engine import Engine
 
 
 def message_for(run: Record | SlotEntry) -> RunMessage:
@@ -22,12 +22,12 @@ def message_for(run: Record | SlotEntry) -> RunMessage:
     )
 
 
-def send_runs(engine: Engine, runs: Sequence[Record | SlotEntry], deadline: Deadline) -> int:
+def send_runs(engine: Core, runs: Sequence[Record | SlotEntry], deadline: Deadline) -> int:
     """Send the runs' messages. Return how many could not be sent: these runs stay in a watch slot, for the sweep."""
     return len(engine.queues.send([message_for(run) for run in runs], deadline))
 
 
-def read_slot_pages(engine: Engine, slot: str, at_once: int) -> Iterator[Page[SlotEntry]]:
+def read_slot_pages(engine: Core, slot: str, at_once: int) -> Iterator[Page[SlotEntry]]:
     """Yield the slot's entries in pages of at most `at_once`, the earliest first.
 
     The records that cannot be read come with the first page after they were found.
@@ -47,7 +47,7 @@ def read_slot_pages(engine: Engine, slot: str, at_once: int) -> Iterator[Page[Sl
             return
 
 
-def read_slot_entries(engine: Engine, slot: str, at_once: int) -> Iterator[list[SlotEntry]]:
+def read_slot_entries(engine: Core, slot: str, at_once: int) -> Iterator[list[SlotEntry]]:
     """Yield the slot's runs and jobs that can be read, in lists of at most `at_once`, the earliest first. No gates."""
     for page in read_slot_pages(engine, slot, at_once):
         if entries := [entry for entry in page.items if entry.kind is not Kind.GATE]:

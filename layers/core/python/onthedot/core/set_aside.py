@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from onthedot.core import lifecycle
+from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.moves import Move
 from onthedot.core.outcomes import Outcome
@@ -17,7 +18,6 @@ from onthedot.core.ports import Deadline, Moved, Refused, SlotEntry, Undecided
 from onthedot.core.records import Record, Status
 from onthedot.core.send import read_slot_pages
 from onthedot.core.slots import DECISION_MS, aside_slot, bucket_of
-from onthedot.engine import Engine
 
 _LOG: Final = logging.getLogger(__name__)
 BUCKETS_BETWEEN: Final = 5
@@ -30,7 +30,7 @@ UNHANDLED_MS: Final = 3_600_000
 """How long such a record stays aside before it is tried again."""
 
 
-def set_aside(engine: Engine, counts: Counter[str], slot: str, faults: Mapping[str, str], deadline: Deadline) -> bool:
+def set_aside(engine: Core, counts: Counter[str], slot: str, faults: Mapping[str, str], deadline: Deadline) -> bool:
     """Set aside these records of a slot, each with its fault. Return whether none of them is left in the slot.
 
     Each of them costs a request, so some are left when time runs out.
@@ -78,7 +78,7 @@ def is_time_to_look(shard: int, bucket: int) -> bool:
 
 
 def take_up(
-    engine: Engine,
+    engine: Core,
     counts: Counter[str],
     shard: int,
     deadline: Deadline,
@@ -118,7 +118,7 @@ def _in_turn(ids: Sequence[str], now: int) -> Iterator[Sequence[str]]:
     return (turned[start : start + READ_AT_ONCE] for start in range(0, len(ids), READ_AT_ONCE))
 
 
-def _put_back(engine: Engine, shard: int, run_ids: Sequence[str], deadline: Deadline, unhandled_ms: int) -> int:
+def _put_back(engine: Core, shard: int, run_ids: Sequence[str], deadline: Deadline, unhandled_ms: int) -> int:
     """Put back the records that can be read and may return. Return their number."""
     now = engine.clock.now()
     read = engine.store.get_many(run_ids, deadline)
@@ -128,7 +128,7 @@ def _put_back(engine: Engine, shard: int, run_ids: Sequence[str], deadline: Dead
     return sum(isinstance(outcome, Moved) for outcome in outcomes)
 
 
-def read_aside(engine: Engine, shard: int, deadline: Deadline) -> Iterator[Unreadable]:
+def read_aside(engine: Core, shard: int, deadline: Deadline) -> Iterator[Unreadable]:
     """Yield the records of a shard that are set aside, each with its fault, as far as the deadline allows."""
     slot = aside_slot(shard)
     for page in read_slot_pages(engine, slot, READ_AT_ONCE):
@@ -151,7 +151,7 @@ def _may_return(run: Record, shard: int, unhandled_since: int) -> bool:
     return not (run.aside_why or "").startswith(UNHANDLED) or (run.aside_since or 0) <= unhandled_since
 
 
-def _set_one_aside(engine: Engine, counts: Counter[str], slot: str, run_id: str, why: str) -> bool:
+def _set_one_aside(engine: Core, counts: Counter[str], slot: str, run_id: str, why: str) -> bool:
     try:
         moved = engine.store.set_aside(run_id, slot, why, engine.clock.now())
     except Exception as error:  # noqa: BLE001 - a record that cannot be set aside must not stop the others

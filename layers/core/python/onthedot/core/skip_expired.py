@@ -4,18 +4,17 @@ from contextlib import suppress
 from typing import Final
 
 from onthedot.core import lifecycle
+from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable
 from onthedot.core.outcomes import current_record
 from onthedot.core.ports import Deadline
 from onthedot.core.records import SCHEDULED, Record, Status
 from onthedot.core.start_window import has_expired
-from onthedot.engine import Engine
-from onthedot.workflows.notify import notify_children
 
 TRIES: Final = 8
 
 
-def skip_expired(engine: Engine, run: Record, deadline: Deadline | None = None) -> bool:
+def skip_expired(engine: Core, run: Record, deadline: Deadline | None = None) -> bool:
     """End the run as skipped if it was not started in time, and notify its children. Return whether it has ended so.
 
     A run that another process moves meanwhile is left to that process. Children that cannot be notified now are
@@ -30,7 +29,7 @@ def skip_expired(engine: Engine, run: Record, deadline: Deadline | None = None) 
             return False
         if current.status is Status.SKIPPED:
             with suppress(Unavailable):
-                notify_children(engine, current, deadline)
+                engine.notify_children(current, deadline)
             return True
         if current.status is not run.status:
             return False

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.core import lifecycle
+from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.find_pool import has_pool
 from onthedot.core.ids import fresh_generation, job_id_of
@@ -18,8 +19,6 @@ from onthedot.core.send import send_runs
 from onthedot.core.set_aside import UNHANDLED, fault_of, faults_of
 from onthedot.core.slots import DECISION_MS, fire_slot, shard_of
 from onthedot.core.stamping import Stamping, has_missed, plan_stamps, repair
-from onthedot.engine import Engine
-from onthedot.gates.waiting import is_queue_closed
 
 FIRST_PAGE: Final = 50
 """Records in the first page of a job. Most jobs have few after their position."""
@@ -32,7 +31,7 @@ UNDO_MS: Final = 5_000
 class Chunk:
     """Some jobs with their plans, which must be stored before the deadline."""
 
-    engine: Engine
+    engine: Core
     deadline: Deadline
     plans: dict[str, tuple[Record, Stamping]] = field(default_factory=dict)
     waiting: dict[str, list[Record]] = field(default_factory=dict)
@@ -55,7 +54,7 @@ def store_stamps(chunk: Chunk) -> list[Record]:
     return [run for job_id in advanced for run in chunk.waiting[job_id]]
 
 
-def records_since(engine: Engine, job: Record, deadline: Deadline) -> Page[Record]:
+def records_since(engine: Core, job: Record, deadline: Deadline) -> Page[Record]:
     """Read the job's records from its position on, and some before it. Raise Unavailable when time runs out."""
     records: list[Record] = []
     unreadable: list[Unreadable] = []
@@ -229,7 +228,7 @@ class Stamped:
 class _Work:
     """A stamping of many jobs while it is under way."""
 
-    engine: Engine
+    engine: Core
     claim_token: str
     deadline: Deadline
     is_open: IsOpen
@@ -241,7 +240,7 @@ class _Work:
 
 
 def stamp_jobs(  # noqa: PLR0917
-    engine: Engine,
+    engine: Core,
     job_ids: Sequence[str],
     claim_token: str,
     deadline: Deadline,
@@ -271,8 +270,8 @@ def stamp_jobs(  # noqa: PLR0917
     return work.result
 
 
-def _is_not_closed(engine: Engine) -> IsOpen:
-    return lambda run: not is_queue_closed(engine, run.pool, run.priority, engine.clock.now())
+def _is_not_closed(engine: Core) -> IsOpen:
+    return lambda run: not engine.points.is_queue_closed(engine, run.pool, run.priority)
 
 
 def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:

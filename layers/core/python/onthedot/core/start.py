@@ -1,25 +1,24 @@
 """Start the attempt that a message names, on every kind of worker. A message may be delivered twice."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from onthedot.core import lifecycle, patience
 from onthedot.core.check_before_start import Settled, check_before_start
+from onthedot.core.engine import Core
+from onthedot.core.gate_names import gate_of_slot
 from onthedot.core.ids import fresh_generation, is_stamped, job_id_of
-from onthedot.core.moves import applied
+from onthedot.core.moves import Move, applied
 from onthedot.core.outcomes import current_record, is_record_written
+from onthedot.core.payloads import with_own_payload
+from onthedot.core.points import Listed, Permit
 from onthedot.core.ports import Deadline, RunMessage
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.send import send_runs
-from onthedot.engine import Engine
-from onthedot.events.payloads import with_own_payload
-from onthedot.gates.ask import NEAR_MS, Denied, Permit, TooSoon, ask_gates
-from onthedot.gates.give_back import NO_PAGE, give_back, give_back_places
-from onthedot.gates.wait import flag_again, pass_on, wait_at_gate, wait_for_rate
-from onthedot.workers.lost import end_lost_attempt
-from onthedot.workflows.notify import notify_children
 
+NEAR_MS: Final = 1_000
+"""A worker waits this long for the rate of a gate. For longer, the run gets an instant and holds no worker."""
 ASK_AGAIN_MS: Final = 1_000
 """When a message is delivered again whose run's gates were too busy to answer."""
 CLOSED_MS: Final = 30_000
@@ -67,7 +66,7 @@ FitCheck = Callable[[RunMessage, Definition | None], Verdict | None]
 
 
 def start_run(
-    engine: Engine,
+    engine: Core,
     message: RunMessage,
     worker_id: str,
     check_fit: FitCheck | None = None,
@@ -80,14 +79,14 @@ def start_run(
     `assigned`: the run is assigned to this worker, so the pool of its job does not count. `near_ms` is how long the
     worker can wait for the rate of a gate. Raise Unavailable.
     """
-    stage = engine.stage.read()
-    if not stage.is_open:
-        return Redeliver(CLOSED_MS, stage.why_closed)
+    closed = engine.points.why_closed(engine)
+    if closed is not None:
+        return Redeliver(CLOSED_MS, closed)
     return _check_and_start(engine, message, worker_id, check_fit, assigned=assigned, near_ms=near_ms)
 
 
 def _check_and_start(
-    engine: Engine, message: RunMessage, worker_id: str, check_fit: FitCheck | None, *, assigned: bool, near_ms: int
+    engine: Core, message: RunMessage, worker_id: str, check_fit: FitCheck | None, *, assigned: bool, near_ms: int
 ) -> Started | Verdict:
     began = engine.clock.now()
     checked = check_before_start(engine, message, assigned=assigned)
@@ -101,16 +100,24 @@ def _check_and_start(
     if engine.clock.now() - began > LONGEST_CHECK_MS:
         return Redeliver(ASK_AGAIN_MS, "the worker was stopped, and the job may name other gates by now")
     gates = message.gates if checked.gates is None else checked.gates
-    permit = ask_gates(engine, message, gates, fresh_generation(), near_ms)
-    if isinstance(permit, Permit) and checked.turn is not None:
-        permit = replace(permit, held=(*permit.held, f"{NO_PAGE}#{checked.turn.named}"))
-    run = _start_with(engine, message, worker_id, permit, checked.definition)
-    if not isinstance(run, Record):
-        return run
-    return Started(run, with_own_payload(checked.definition or run.definition, run))
+    permit = _ask(engine, message, gates, checked.turn, near_ms)
+    if not isinstance(permit, Permit):
+        return permit
+    return _start_with(engine, message, worker_id, permit, checked.definition)
 
 
-def definition_of(engine: Engine, run: Record) -> Definition | None:
+def _start_with(
+    engine: Core, message: RunMessage, worker_id: str, permit: Permit, definition: Definition | None
+) -> Started | Verdict:
+    run = _start(engine, message, worker_id, permit, definition)
+    if isinstance(run, Record):
+        return Started(run, with_own_payload(definition or run.definition, run))
+    if permit.held:
+        engine.points.give_back(engine, message, permit)
+    return _passed_on(engine, message, run)
+
+
+def definition_of(engine: Core, run: Record) -> Definition | None:
     """Return the run's own definition, or the present one of its job."""
     if run.definition is not None or not is_stamped(run.run_id):
         return run.definition
@@ -118,50 +125,44 @@ def definition_of(engine: Engine, run: Record) -> Definition | None:
     return None if job is None else job.definition
 
 
-def _dropped(engine: Engine, message: RunMessage, what: str) -> Done:
+def _dropped(engine: Core, message: RunMessage, what: str) -> Done:
     """Drop a message before its run has asked any gate. Its run may be on a list, and its wake belongs to the next."""
     run = engine.store.get(message.run_id)
     if run is not None:
-        flag_again(engine, run)
-    pass_on(engine, message)
-    return Done(what)
+        _flag_again(engine, run)
+    done = Done(what)
+    _passed_on(engine, message, done)
+    return done
 
 
-def _start_with(
-    engine: Engine,
-    message: RunMessage,
-    worker_id: str,
-    permit: Permit | Denied | TooSoon | None,
-    definition: Definition | None,
-) -> Record | Verdict:
-    """Start the run if its gates have places for it. Otherwise it waits at the gate that refuses it."""
-    if permit is None:
-        return Redeliver(ASK_AGAIN_MS, "its gates did not answer in time")
-    if not isinstance(permit, Permit):
-        return _wait(engine, message, permit)
-    run = _start(engine, message, worker_id, permit, definition)
-    if not isinstance(run, Record) and permit.holder is not None:
-        give_back(engine, message.tenant, permit.held, permit.holder)
-    if isinstance(run, Done):
-        pass_on(engine, message)
-    return run
-
-
-def _wait(engine: Engine, message: RunMessage, refused: Denied | TooSoon) -> Verdict:
-    if isinstance(refused, TooSoon):
-        moved = wait_for_rate(engine, message, refused)
-    else:
-        moved = wait_at_gate(engine, message, refused)
-    if moved is None:
-        return Waits(f"waits at gate {refused.at.gate.named}")
-    verdict = _settle(engine, message, moved, engine.clock.now())
-    if isinstance(verdict, Done):
-        pass_on(engine, message)
+def _passed_on(engine: Core, message: RunMessage, verdict: Verdict) -> Verdict:
+    """Let another run have the wake of a run that will not start."""
+    if isinstance(verdict, Done) and message.woken is not None:
+        engine.points.pass_on(engine, message)
     return verdict
 
 
+def _flag_again(engine: Core, run: Record) -> None:
+    if gate_of_slot(run.slot) is not None:
+        engine.points.flag_again(engine, run)
+
+
+def _ask(engine: Core, message: RunMessage, gates: Sequence[str], turn: str | None, near_ms: int) -> Permit | Verdict:
+    """Ask the run's gates, if it has any, for its start. A run that they refuse waits on a list."""
+    if not gates and turn is None and not engine.points.is_limited(engine, message.tenant):
+        return Permit(engine.clock.now(), fresh_generation())
+    answer = engine.points.ask(engine, message, gates, turn, near_ms)
+    if answer is None:
+        return Redeliver(ASK_AGAIN_MS, "its gates did not answer in time")
+    if isinstance(answer, Listed):
+        return Waits(f"waits at gate {answer.gate}")
+    if isinstance(answer, Record):
+        return _passed_on(engine, message, _settle(engine, message, answer, engine.clock.now()))
+    return answer
+
+
 def _start(
-    engine: Engine, message: RunMessage, worker_id: str, permit: Permit, definition: Definition | None
+    engine: Core, message: RunMessage, worker_id: str, permit: Permit, definition: Definition | None
 ) -> Record | Verdict:
     move = lifecycle.start(
         message.run_id,
@@ -184,13 +185,13 @@ def _is_too_late(run: Record, now: int) -> bool:
     return lifecycle.lease_is_over(run, now)
 
 
-def _settle(engine: Engine, message: RunMessage, current: Record | None, now: int) -> Verdict:
+def _settle(engine: Core, message: RunMessage, current: Record | None, now: int) -> Verdict:
     """Decide about a message whose run could not be started, from the run as it is stored."""
-    if current is not None and current.notify_pending is not None:
-        notify_children(engine, current)  # the process that ended the run died before it notified them
+    if current is not None:
+        engine.notify_children(current)  # the process that ended the run died before it notified them
     if current is None or current.generation != message.generation:
         if current is not None:
-            flag_again(engine, current)
+            _flag_again(engine, current)
         return Done("stale")
     if current.status is Status.RUNNING and lifecycle.lease_is_over(current, now):
         return take_over(engine, current, now)
@@ -202,21 +203,27 @@ def _settle(engine: Engine, message: RunMessage, current: Record | None, now: in
     return Done(f"already {current.status}")
 
 
-def take_over(engine: Engine, run: Record, now: int) -> Verdict:
+def take_over(engine: Core, run: Record, now: int) -> Verdict:
     """Declare lost an attempt whose lease is over or whose process is gone, by the move that the sweep would make."""
     move = end_lost_attempt(engine, run, now, fresh_generation())
     lost = applied(run, move)
     outcome = engine.store.move(move)
     if is_record_written(lost, outcome):
-        give_back_places(engine, run)
+        engine.give_back_places(run)
         send_if_dispatched(engine, lost)
     current = current_record(outcome)
     if current is not None:
-        notify_children(engine, current)  # this write, or an earlier one, may have ended the run
+        engine.notify_children(current)  # this write, or an earlier one, may have ended the run
     return Done("lost attempt taken back")
 
 
-def send_if_dispatched(engine: Engine, run: Record) -> None:
+def end_lost_attempt(engine: Core, run: Record, now: int, generation: str) -> Move:
+    """Return the move that ends an attempt whose lease is over, and schedules the next one."""
+    end = lifecycle.take_back if engine.points.was_never_begun(engine, run, now) else lifecycle.lose
+    return end(run, now, generation=generation, deployment=engine.deployment)
+
+
+def send_if_dispatched(engine: Core, run: Record) -> None:
     """Send a run that is near. A run that cannot be sent now stays in its watch slot, for the sweep."""
     if run.status is Status.DISPATCHED:
         send_runs(engine, [run], Deadline.after(engine.clock.now(), patience.SEND_MS))

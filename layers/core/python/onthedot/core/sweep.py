@@ -4,33 +4,27 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from onthedot.core import lifecycle
+from onthedot.core.claim import Pass
 from onthedot.core.endings import has_graph
+from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable
 from onthedot.core.find_pool import NoPool, end_without_job, find_pool, has_pool
-from onthedot.core.gate_names import QUEUE, GateId
 from onthedot.core.ids import fresh_generation
 from onthedot.core.keep_jobs import keep_jobs_of
 from onthedot.core.moves import applied
 from onthedot.core.ports import Deadline, Moved, SlotEntry, Undecided
-from onthedot.core.queue_states import QueueStates
 from onthedot.core.record_given_up import store_given_up
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.send import message_for, read_slot_pages, send_runs
 from onthedot.core.set_aside import UNHANDLED, fault_of, faults_of, set_aside
-from onthedot.core.slots import DECISION_MS
+from onthedot.core.slots import DECISION_MS, slot_shard
 from onthedot.core.start import definition_of
 from onthedot.core.start_window import has_expired
 from onthedot.core.sweep_slots import Act, Leave, Nothing, decide, waits_long
-from onthedot.engine import Engine
-from onthedot.gates.give_back import give_back_places
-from onthedot.gates.limits import Limits
-from onthedot.gates.look import QueueLook, look_after_failure, look_at_gate, look_at_queue
-from onthedot.workers.lost import was_never_begun
-from onthedot.workflows.notify import link_to_parents, notify_children
 
 _LOG: Final = logging.getLogger(__name__)
 RUNS_PER_ROUND: Final = 100
@@ -43,19 +37,22 @@ _SWEPT: Final = (Status.DISPATCHED, Status.RUNNING)
 class Sweep:
     """The sweep of one watch slot while it is under way."""
 
-    engine: Engine
+    work: Pass
     slot: str
-    claim_token: str
-    deadline: Deadline
-    queues: QueueStates
-    limits: Limits
-    look_until: Deadline
-    """The time for looks at gates. After it gates are left in the slot."""
     whole: bool = True
     """Whether no run and no gate was left in the slot that needs another sweep."""
-    gates_left: bool = False
-    """Whether gates were left because the time for looks was over."""
-    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def engine(self) -> Core:
+        return self.work.engine
+
+    @property
+    def deadline(self) -> Deadline:
+        return self.work.deadline
+
+    @property
+    def counts(self) -> Counter[str]:
+        return self.work.counts
 
     def leave(self) -> None:
         """Note that a run stays in the slot for the next tick."""
@@ -67,24 +64,16 @@ class Sweep:
         self.whole = set_aside(self.engine, self.counts, self.slot, faults, self.deadline) and self.whole
 
 
-def sweep_slot(  # noqa: PLR0917
-    engine: Engine,
-    slot: str,
-    claim_token: str,
-    deadline: Deadline,
-    queues: QueueStates,
-    limits: Limits,
-    look_until: Deadline | None = None,
-) -> Sweep:
+def sweep_slot(work: Pass, slot: str) -> bool:
     """Check each run of a watch slot: resend it, move it to a later slot, declare its attempt lost, or end it.
 
-    Look at each gate of the slot until the time for looks is over.
+    Look at each gate of the slot until the time for looks is over. Return False if a run or a gate was left in it.
     """
-    sweep = Sweep(engine, slot, claim_token, deadline, queues, limits, look_until or deadline)
+    sweep = Sweep(work, slot)
+    engine, deadline = work.engine, work.deadline
     for page in read_slot_pages(engine, slot, RUNS_PER_ROUND):
         if not deadline.allows(engine.clock.now()):
-            sweep.whole = False
-            return sweep
+            return False
         sweep.set_aside(faults_of(page.unreadable))
         gates = [entry for entry in page.items if entry.kind is Kind.GATE]
         read = engine.store.get_many([e.run_id for e in page.items if e.kind is not Kind.GATE], deadline)
@@ -92,35 +81,20 @@ def sweep_slot(  # noqa: PLR0917
         sweep.set_aside(faults_of(one for one in read.unreadable.values() if one.slot == slot))
         _sweep_runs(sweep, [run for run in read.found.values() if run.slot == slot])
         _look_at_gates(sweep, gates)
-    return sweep
+    return sweep.whole
 
 
 def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
     """Look at each gate by itself, and at none for long: a gate must not stop the others, nor the runs of the tick."""
+    work = sweep.work
     for entry in entries:
-        now = sweep.engine.clock.now()
-        if not sweep.deadline.allows(now) or not sweep.look_until.allows(now):
-            sweep.whole, sweep.gates_left = False, True
+        now = work.engine.clock.now()
+        if not work.deadline.allows(now) or not work.look_until.allows(now):
+            sweep.whole = False
+            work.gates_left.add(slot_shard(sweep.slot))
             return
-        try:
-            whole = _look_at(sweep, GateId.read(entry.run_id), sweep.deadline.at_most(now + LOOK_MS))
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with this gate, the others are looked at
-            sweep.counts["gate_failed"] += 1
-            traceback = None if isinstance(error, Unavailable) else error
-            extra = {"gate": entry.run_id, "slot": sweep.slot, "error": str(error)}
-            _LOG.error("gate_failed", extra=extra, exc_info=traceback)
-            # If it stayed, progress could not pass the slot, and each tick would read more slots.
-            whole = look_after_failure(sweep.engine, GateId.read(entry.run_id), sweep.slot, error)
-        sweep.whole = sweep.whole and whole
-
-
-def _look_at(sweep: Sweep, gate: GateId, deadline: Deadline) -> bool:
-    """Look at a gate. Return whether nothing is left to do in this slot now."""
-    engine, counts = sweep.engine, sweep.counts
-    if gate.name != QUEUE:
-        return look_at_gate(engine, gate, sweep.slot, deadline, counts)
-    look_at_queue(QueueLook(engine, sweep.queues, sweep.limits, sweep.claim_token, deadline, counts), gate, sweep.slot)
-    return True
+        deadline = work.deadline.at_most(now + LOOK_MS)
+        sweep.whole = work.points.look_at(entry.run_id, sweep.slot, work.claim_token, deadline) and sweep.whole
 
 
 def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
@@ -161,11 +135,11 @@ def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
         run,
         sweep.slot,
         now=now,
-        backlogged=sweep.queues.may_hold(run, now) if run.status is Status.DISPATCHED else False,
-        claim_token=sweep.claim_token,
+        backlogged=sweep.work.queues.may_hold(run, now) if run.status is Status.DISPATCHED else False,
+        claim_token=sweep.work.claim_token,
         generation=fresh_generation(),
         deployment=sweep.engine.deployment,
-        never_begun=was_never_begun(sweep.engine, run, now),
+        never_begun=sweep.engine.points.was_never_begun(sweep.engine, run, now),
     )
     if isinstance(decision, Leave):
         sweep.leave()
@@ -190,8 +164,8 @@ def _notify(sweep: Sweep, run: Record) -> None:
     """Link a waiting run to its parents, or notify the children of an ended run."""
     try:
         if run.notify_pending is None:
-            link_to_parents(sweep.engine, run)
-        elif not notify_children(sweep.engine, run, sweep.deadline):
+            sweep.engine.points.link_to_parents(sweep.engine, run)
+        elif not sweep.engine.notify_children(run, sweep.deadline):
             sweep.whole = False
         sweep.counts["notified"] += 1
     except Unavailable:
@@ -230,10 +204,10 @@ def _give_back_places(sweep: Sweep, ended: Sequence[Record]) -> None:
     """Give back the places of attempts that were lost, as far as there is time: a look frees the others when needed."""
     for run in ended:
         now = sweep.engine.clock.now()
-        if not sweep.deadline.allows(now) or not sweep.look_until.allows(now):
+        if not sweep.deadline.allows(now) or not sweep.work.look_until.allows(now):
             return
         try:
-            give_back_places(sweep.engine, run)
+            sweep.engine.give_back_places(run)
         except Exception:  # noqa: BLE001 - whatever is wrong with its places, the others are given back
             _LOG.exception("place_not_given_back", extra={"run": run.run_id, "slot": sweep.slot})
 
@@ -260,4 +234,4 @@ def _notify_children(sweep: Sweep, run: Record) -> None:
     """Notify the children of a run that the sweep has ended. If this fails, the run stays in its new watch slot."""
     if run.notify_pending is not None:
         with suppress(Unavailable):
-            notify_children(sweep.engine, run, sweep.deadline)
+            sweep.engine.notify_children(run, sweep.deadline)

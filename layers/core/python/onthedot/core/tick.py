@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.core.claim import CLAIMS_PER_ROUND, Pass, claim_slot, send
+from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import fresh_generation
 from onthedot.core.metrics import WORKERS_LOST
@@ -17,12 +18,8 @@ from onthedot.core.records import Status
 from onthedot.core.send import read_slot_entries
 from onthedot.core.set_aside import is_time_to_look, take_up
 from onthedot.core.shards import UNUSED_AFTER
-from onthedot.core.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name, slot_shard
+from onthedot.core.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
 from onthedot.core.sweep import sweep_slot
-from onthedot.engine import Engine
-from onthedot.gates.waiting import add_counts
-from onthedot.workers.records import WorkerStatus
-from onthedot.workers.registry import WorkerRegistry
 
 _LOG: Final = logging.getLogger(__name__)
 CLAIMED_AHEAD: Final = 13
@@ -36,7 +33,7 @@ LEASE_SPARE_MS: Final = 10_000
 """A dispatcher that passes its deadline ends within this time."""
 
 
-def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, deadline: Deadline) -> Counter[str]:
+def dispatch_due(engine: Core, progress_store: ProgressStore, tick: Tick, deadline: Deadline) -> Counter[str]:
     """Do one tick and return its counts.
 
     With `out_of_time` another tick must follow at once. With `busy` another tick of these shards is under way, and this
@@ -47,7 +44,7 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
     before = progress_store.begin(lease, now)
     if before is None:
         return Counter(busy=1)
-    if not engine.stage.read().is_open:
+    if engine.points.why_closed(engine) is not None:
         _note_time(engine, progress_store, lease, before)
         return Counter(closed=1)
     work = Pass(engine, tick, now, deadline, f"{tick.tick_id}/{fresh_generation()}")
@@ -63,7 +60,7 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
 
 
 def _note_time(
-    engine: Engine, progress_store: ProgressStore, lease: TickLease, before: Mapping[int, ShardProgress]
+    engine: Core, progress_store: ProgressStore, lease: TickLease, before: Mapping[int, ShardProgress]
 ) -> None:
     """End the tick of a closed stage. No slot was read, so the progress of all passes stays where it is."""
     now = engine.clock.now()
@@ -84,7 +81,7 @@ def _first_progress(work: Pass, shard: int) -> ShardProgress:
     return _born(work.engine, shard, work.now)
 
 
-def _born(engine: Engine, shard: int, now: int) -> ShardProgress:
+def _born(engine: Core, shard: int, now: int) -> ShardProgress:
     return first_progress(shard, engine.shards.read().born(shard), bucket_of(now))
 
 
@@ -186,7 +183,7 @@ def _visit(work: Pass, kind: SlotKind, shard: int, buckets: Iterable[int]) -> li
     When time runs out, the first bucket that was not visited is among them.
     """
     left: list[int] = []
-    handle = claim_slot if kind is SlotKind.FIRE else sweep_in_pass
+    handle = claim_slot if kind is SlotKind.FIRE else sweep_slot
     for bucket in buckets:
         if work.out_of_time():
             return [*left, bucket]
@@ -206,15 +203,6 @@ def guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
         traceback = None if isinstance(error, Unavailable) else error
         _LOG.error("slot_failed", extra={"slot": what, "error": str(error)}, exc_info=traceback)
         return False
-
-
-def sweep_in_pass(work: Pass, slot: str) -> bool:
-    """Sweep a watch slot as a part of a tick. Return False if a run or a gate was left in it."""
-    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues, work.limits, work.look_until)
-    if swept.gates_left:
-        work.gates_left.add(slot_shard(slot))
-    add_counts(work.counts, swept.counts)
-    return swept.whole
 
 
 def _send_claims_again(work: Pass) -> None:
@@ -241,7 +229,7 @@ def _send_slot_again(work: Pass, slot: str) -> bool:
 
 
 def dispatch_slots(
-    engine: Engine, fire_slots: Sequence[str], watch_slots: Sequence[str], deadline: Deadline
+    engine: Core, fire_slots: Sequence[str], watch_slots: Sequence[str], deadline: Deadline
 ) -> Counter[str]:
     """Claim the runs of the fire slots, sweep the watch slots, and return the counts of the tick.
 
@@ -253,7 +241,7 @@ def dispatch_slots(
     for slot in fire_slots:
         guarded(work, slot, lambda: claim_slot(work, slot))  # noqa: B023 - called at once
     for slot in watch_slots:
-        guarded(work, slot, lambda: sweep_in_pass(work, slot))  # noqa: B023 - called at once
+        guarded(work, slot, lambda: sweep_slot(work, slot))  # noqa: B023 - called at once
     return work.counts
 
 
@@ -325,12 +313,6 @@ def observe_audit(observer: Observer, counts: Mapping[str, int]) -> None:
     observer.add("holes", counts.get("holes", 0))
     observer.add(UNSETTLED, counts.get("holes", 0))
     observer.add(FAULTS, counts.get("unavailable", 0))
-
-
-def missing_workers(registry: WorkerRegistry, least: Mapping[str, int], now: int) -> int:
-    """Return how many live workers the pools have less than their minimum, over all pools. Raise Unavailable."""
-    live = Counter(one.pool for one in registry.workers() if one.status(now) is WorkerStatus.ACTIVE)
-    return sum(max(0, number - live[pool]) for pool, number in least.items())
 
 
 def observe_stage(observer: Observer, *, undeliverable: int, missing: int) -> None:

@@ -132,11 +132,3 @@ def _kept(blobs: Blobs, run: Record, content: bytes, stored: set[str]) -> Record
         blobs.put(key, content)
         stored.add(key)
     return replace(run, payload_ref=key)
-
-
-def with_own_payload(definition: Definition | None, run: Record) -> Definition | None:
-    """Return the definition with the run's own payload, if it has one."""
-    if definition is None or (run.payload is None and run.payload_ref is None):
-        return definition
-    payload = None if run.payload is None else json.loads(run.payload)
-    return replace(definition, payload=payload, payload_ref=run.payload_ref)

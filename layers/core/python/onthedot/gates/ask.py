@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.core.errors import Unavailable
+from onthedot.core.points import Permit
 from onthedot.core.ports import RunMessage
 from onthedot.engine import Engine
 from onthedot.gates import places, rate
@@ -21,27 +22,12 @@ from onthedot.gates.waiting import is_list_empty
 from onthedot.gates.wake import reserve_instants
 
 TRIES: Final = 4
-NEAR_MS: Final = 1_000
-"""A worker waits this long for the rate of a gate. For longer, the run gets an instant and holds no worker."""
 BATCH_MS: Final = 50
 """The runs of a batch ask their gates within about this time."""
 _CHANCE: Final = random.Random()  # noqa: S311 - it spreads attempts over pages
 _OFFSET: Final = _CHANCE.random()
 _GOLDEN: Final = 0.6180339887498949
 """Multiples of it, without their integers, are spread evenly."""
-
-
-@dataclass(frozen=True, slots=True)
-class Permit:
-    """The places that an attempt has got. It may start now."""
-
-    at: int
-    """The time of the start."""
-    token: str
-    """The attempt token."""
-    held: tuple[str, ...] = ()
-    """The page and the name of each place."""
-    holder: Holder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +73,7 @@ class Asking:
 
 
 def ask_gates(
-    engine: Engine, message: RunMessage, named: Iterable[str], token: str, near_ms: int = NEAR_MS
+    engine: Engine, message: RunMessage, named: Iterable[str], token: str, near_ms: int
 ) -> Permit | Denied | TooSoon | None:
     """Ask the gates that the run names and its tenant's own. None: no answer in time, try again. Raise Unavailable.
 
@@ -112,7 +98,7 @@ def ask_gates(
         starts_at = engine.clock.now()
         if starts_at - began <= LONGEST_ASK_MS and _count_starts(asking, starts_at):
             held = (*asking.held, asked_at(asking.now)) if asking.held else ()
-            return Permit(starts_at, token, held, asking.holder)
+            return Permit(starts_at, token, held)
         asking.give_back()
     return None
 

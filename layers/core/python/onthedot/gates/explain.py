@@ -8,6 +8,7 @@ from onthedot.core import patience
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import QUEUE, TURN, GateId, gate_of_slot, waiting_slot
 from onthedot.core.ports import Deadline
+from onthedot.core.reasons import Reason
 from onthedot.core.records import SCHEDULED, Record, Status
 from onthedot.core.slots import read_queue_key
 from onthedot.engine import Engine
@@ -26,7 +27,6 @@ from onthedot.gates.limited import limited_gates, limits_of
 from onthedot.gates.show import read_named
 from onthedot.gates.state import GateState, Holder
 from onthedot.gates.waiting import is_before
-from onthedot.jobs.explain import Reason
 
 MOST_HOLDERS: Final = 10
 """Most attempts that are read to find out when places became free."""

@@ -12,12 +12,12 @@ from onthedot.core.choices import Priority
 from onthedot.core.durations import in_short
 from onthedot.core.gate_names import QUEUE, TENANT, TURN, GateId, gate_of_slot, name_of, share
 from onthedot.core.instants import format_instant
+from onthedot.core.reasons import Reason
 from onthedot.core.records import Record, Status
 from onthedot.core.start_window import is_over
 from onthedot.gates import rate
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.state import GateState
-from onthedot.jobs.explain import Reason
 
 MOST_COUNTED: Final = 1_000
 """Most waiting runs that are counted."""

@@ -4,12 +4,15 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from onthedot.core.engine import Accept
 from onthedot.core.errors import OnthedotError
 from onthedot.core.gate_names import GateId
+from onthedot.core.points import Permit
+from onthedot.core.ports import RunMessage
 from onthedot.core.records import Record
 from onthedot.engine import Engine
 from onthedot.gates.state import Holder
-from onthedot.gates.wake import LAG_MS, Accept, ReturnedPlace, wake_next
+from onthedot.gates.wake import LAG_MS, ReturnedPlace, wake_next
 
 _LOG: Final = logging.getLogger(__name__)
 NO_PAGE: Final = "-"
@@ -27,8 +30,11 @@ def asked_at(at: int) -> str:
 
 def holder_of(run: Record) -> Holder:
     """Return the holder that stands for the running attempt at its gates. It asked for them before it started."""
-    asked = next((int(one.removeprefix(ASKED)) for one in run.held if one.startswith(ASKED)), run.started_at or 0)
-    return Holder(run.attempt_token or "", run.generation, asked, run.run_id)
+    return Holder(run.attempt_token or "", run.generation, _asked(run.held, run.started_at or 0), run.run_id)
+
+
+def _asked(held: Iterable[str], default: int) -> int:
+    return next((int(one.removeprefix(ASKED)) for one in held if one.startswith(ASKED)), default)
 
 
 def give_back_places(engine: Engine, run: Record, accept: Accept | None = None) -> Sequence[GateId]:
@@ -37,7 +43,13 @@ def give_back_places(engine: Engine, run: Record, accept: Accept | None = None) 
     This raises nothing. A place that is not given back is freed by a look, as soon as a run waits for it. Return the
     gates at which `wake_late` may find a run that the index does not show yet.
     """
-    return give_back(engine, run.tenant, run.held, holder_of(run), accept) if run.held else ()
+    return give_back(engine, run.tenant, run.held, holder_of(run), accept)
+
+
+def give_back_unused(engine: Engine, message: RunMessage, permit: Permit) -> None:
+    """Give back the places of an attempt that did not start."""
+    holder = Holder(permit.token, message.generation, _asked(permit.held, permit.at), message.run_id)
+    give_back(engine, message.tenant, permit.held, holder)
 
 
 def wake_late(engine: Engine, gates: Sequence[GateId], accept: Accept | None = None) -> None:

@@ -22,6 +22,7 @@ from onthedot.core.records import Record, Status
 from onthedot.core.send import read_slot_pages, send_runs
 from onthedot.core.set_aside import fault_of, faults_of, misplaced, set_aside
 from onthedot.core.slots import BUCKET_MS, DECISION_MS, WATCH_DISTANCE, fire_slot, read_queue_key, shard_of
+from onthedot.core.start import end_lost_attempt
 from onthedot.engine import Engine
 from onthedot.gates import places, rate
 from onthedot.gates.fairness import fair_order
@@ -32,8 +33,6 @@ from onthedot.gates.state import GateChange, GateState, Holder, Repair, decide
 from onthedot.gates.wait import MANY_PARTS
 from onthedot.gates.waiting import add_counts, count_waiting, note_oldest
 from onthedot.gates.wake import visit_keys, wake_free
-from onthedot.workers.lost import end_lost_attempt
-from onthedot.workflows.notify import notify_children
 
 _LOG: Final = logging.getLogger(__name__)
 LEAVE_MS: Final = 110_000
@@ -193,8 +192,8 @@ def _fenced(engine: Engine, run: Record, step: Repair, now: int) -> bool:
         return False
     if after.status is Status.DISPATCHED:
         send_runs(engine, [after], Deadline.after(now, BUCKET_MS // 12))
-    elif after.notify_pending is not None:
-        notify_children(engine, after)
+    else:
+        engine.notify_children(after)
     return True
 
 

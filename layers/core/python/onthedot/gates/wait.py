@@ -5,29 +5,63 @@ the worker looks once more: a place that became free before the run was on the l
 """
 
 import logging
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
 from onthedot.core import lifecycle, patience
 from onthedot.core.errors import Unavailable
-from onthedot.core.gate_names import GateId, gate_of_slot, part_of_slot, waiting_slot
+from onthedot.core.gate_names import GateId, gate_of_slot, part_of_slot, turn_gate, waiting_slot
 from onthedot.core.ids import fresh_generation
 from onthedot.core.outcomes import current_record
+from onthedot.core.points import Listed, Permit
 from onthedot.core.ports import Deadline, RunMessage
 from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
 from onthedot.core.slots import shard_of
 from onthedot.engine import Engine
-from onthedot.gates.ask import Denied, TooSoon
+from onthedot.gates.ask import Denied, TooSoon, ask_gates
 from onthedot.gates.flag import flag_gate, is_in_time
-from onthedot.gates.limited import see
+from onthedot.gates.give_back import NO_PAGE
+from onthedot.gates.limited import LimitedGate, SeenGate, see
+from onthedot.gates.limits import GateLimits
 from onthedot.gates.state import GateChange, GateState, why_refused
-from onthedot.gates.waiting import first_waiting, is_before
+from onthedot.gates.waiting import first_waiting, is_before, is_list_empty
 from onthedot.gates.wake import free_places, reserve_instants, wake_next
 
 _LOG: Final = logging.getLogger(__name__)
 MANY_PARTS: Final = 8
 """Parts of a waiting list after a write to it was throttled. One partition of the index takes 1,000 writes a second."""
+
+
+_ONE: Final = GateLimits(in_flight=1)
+
+
+def ask_or_wait(
+    engine: Engine, message: RunMessage, named: Iterable[str], turn: str | None, near_ms: int
+) -> Permit | Listed | Record | None:
+    """Ask the gates of a run, and put the run on the list of a gate that refuses: see `Points.ask`."""
+    answer = ask_gates(engine, message, named, fresh_generation(), near_ms)
+    if isinstance(answer, TooSoon):
+        return wait_for_rate(engine, message, answer) or Listed(answer.at.gate.named)
+    if isinstance(answer, Denied):
+        return wait_at_gate(engine, message, answer) or Listed(answer.at.gate.named)
+    if answer is None or turn is None:
+        return answer
+    return replace(answer, held=(*answer.held, f"{NO_PAGE}#{turn_gate(message.tenant, turn).named}"))
+
+
+def is_turn_awaited(engine: Engine, job: Record) -> bool:
+    """Return whether runs of the job wait for the end of the one that started last."""
+    gate = turn_gate(job.tenant, job.job_id)
+    state = engine.gates.read(gate)
+    return state.is_flagged and not is_list_empty(engine, SeenGate(gate, _ONE, state))
+
+
+def wait_for_turn(engine: Engine, message: RunMessage, job: Record, why: str) -> None:
+    """Put a run on the list of its job's runs that wait for the end of the one that started last."""
+    gate = turn_gate(job.tenant, job.job_id)
+    wait_at_gate(engine, message, Denied(LimitedGate(gate, _ONE), engine.gates.read(gate)), why)
 
 
 def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Record | None:

@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 
 from onthedot.core import lifecycle, patience
 from onthedot.core.choices import Priority
+from onthedot.core.engine import Accept
 from onthedot.core.errors import OnthedotError, Unavailable, UnreadableRecord
 from onthedot.core.gate_names import TURN, GateId, keys_slot, turns
 from onthedot.core.ids import fresh_generation
@@ -56,9 +57,6 @@ VISITORS: Final = 16
 Visited = TypeVar("Visited")
 _LOG: Final = logging.getLogger(__name__)
 _CHANCE: Final = random.Random()  # noqa: S311 - it keeps processes apart that wake runs at the same moment
-
-Accept = Callable[[RunMessage], bool]
-"""Takes a woken run instead of its queue, if the caller can run it at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from onthedot.core.choices import OnParentFailure
 from onthedot.core.finish import ShownResult
 from onthedot.core.instants import format_instant
 from onthedot.core.payloads import ShownPayload
+from onthedot.core.reasons import Reason
 from onthedot.core.records import STAMPING, Definition, Kind, Record
 from onthedot.core.traces import trace_id_of
 from onthedot.jobs.change_log import ChangeNote, changes_of
@@ -27,7 +28,6 @@ from onthedot.jobs.executions_views import (
     reason_of,
     retries,
 )
-from onthedot.jobs.explain import Reason
 from onthedot.jobs.explain_job import Explanation
 from onthedot.jobs.list_runs import Outlook
 from onthedot.jobs.run_extra import Backfilled

@@ -19,7 +19,6 @@ from onthedot.jobs import changes
 from onthedot.jobs.change_log import ChangeAction, ChangeNote, noted
 from onthedot.jobs.changes import JobChange
 from onthedot.jobs.list_runs import read_job
-from onthedot.workflows.notify import notify_children
 
 TRIES: Final = 8
 
@@ -114,7 +113,7 @@ def _change(
         handle.enter_changed(engine, job, changed)
         outcome = engine.store.move(move)
         if is_written(outcome, partial(_is_alike, changed)):
-            notify_children(engine, changed)
+            engine.notify_children(changed)
             handle.leave(engine, job, changed)
             return job, store_given_up(engine, changed)
         if changed.pattern_entry != job.pattern_entry:
@@ -142,7 +141,7 @@ def delete_job(engine: Engine, tenant: str, job_id: str) -> None:
         deleted = applied(run, move)
         if is_record_written(deleted, engine.store.move(move)):
             store_given_up(engine, deleted)
-            notify_children(engine, deleted)
+            engine.notify_children(deleted)
             handle.leave(engine, run, deleted)
             return
     raise Unavailable(f"{job_id} keeps changing; try again")

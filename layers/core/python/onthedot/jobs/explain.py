@@ -11,6 +11,7 @@ from onthedot.core.durations import in_short
 from onthedot.core.errors import Unreadable
 from onthedot.core.gate_names import gate_of_slot
 from onthedot.core.instants import format_instant
+from onthedot.core.reasons import Reason
 from onthedot.core.records import SCHEDULED, STAMPING, Kind, Record, Status
 from onthedot.core.slots import ASIDE, queue_key
 from onthedot.jobs.change_log import ChangeAction, changes_of
@@ -26,14 +27,6 @@ COMPLETED: Final = "completed"
 """The code of the reason that a schedule has ended."""
 MOST_NAMED: Final = 10
 """Most parents that a reason names. Of further parents it gives only the number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One reason: a stable code for programs and a sentence for people."""
-
-    code: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

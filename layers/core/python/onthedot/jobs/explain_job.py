@@ -8,11 +8,12 @@ from onthedot.core.errors import Unavailable, Unreadable, UnreadableRecord
 from onthedot.core.gate_names import gate_of_slot
 from onthedot.core.pools import PoolKind, worker_needs
 from onthedot.core.ports import Deadline
+from onthedot.core.reasons import Reason
 from onthedot.core.records import SCHEDULED, STAMPING, TERMINAL, Definition, Kind, Record, Status
 from onthedot.core.slots import queue_key
 from onthedot.engine import Engine
 from onthedot.gates.explain import explain_at_gate, explain_stopped_gates, read_gate_facts
-from onthedot.jobs.explain import LAST_RUN, MOST_NAMED, STAGE_CLOSED, Reason, explain, unreadable_reason
+from onthedot.jobs.explain import LAST_RUN, MOST_NAMED, STAGE_CLOSED, explain, unreadable_reason
 from onthedot.jobs.list_runs import FEW_RUNS, read_job, recent_runs
 from onthedot.jobs.timeline import Moment, runs_fail, timeline
 from onthedot.jobs.what_if import LATE, Situation, WhatIf, queue_state, what_if_of

@@ -7,10 +7,10 @@ from typing import Final
 
 from onthedot.core.gate_names import GateId, where
 from onthedot.core.instants import format_instant
+from onthedot.core.reasons import Reason
 from onthedot.core.records import SCHEDULED, TERMINAL, Attempt, Kind, Record, Status
 from onthedot.jobs.causes import cause_of
 from onthedot.jobs.change_log import ChangeAction, changes_of
-from onthedot.jobs.explain import Reason
 
 MOST_MOMENTS: Final = 30
 """Moments that a timeline has. Of more, it has the latest."""

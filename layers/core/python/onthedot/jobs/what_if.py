@@ -13,6 +13,7 @@ from onthedot.core.lifecycle import MAX_LOSSES
 from onthedot.core.moves import applied
 from onthedot.core.pools import Needs, PoolKind, worker_needs
 from onthedot.core.ports import Deadline
+from onthedot.core.reasons import Reason
 from onthedot.core.records import SCHEDULED, Definition, Kind, Record, Status
 from onthedot.core.slots import Deployment, queue_key
 from onthedot.core.stamp import records_since
@@ -21,7 +22,7 @@ from onthedot.engine import Engine
 from onthedot.gates.explained import GateFacts, wait_ms
 from onthedot.gates.limits import GateLimits
 from onthedot.jobs import changes
-from onthedot.jobs.explain import LAST_RUN, MOST_NAMED, STAGE_CLOSED, QueueState, Reason
+from onthedot.jobs.explain import LAST_RUN, MOST_NAMED, STAGE_CLOSED, QueueState
 from onthedot.jobs.shown import coming_fire
 from onthedot.schedules.choices import MisfirePolicy
 from onthedot.schedules.counting import count_fires

@@ -10,12 +10,13 @@ from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import TENANT, GateId, keys_slot, tenant_gate
 from onthedot.core.gate_names import name_of as gate_name
 from onthedot.core.pools import Needs, PoolKind, worker_needs
+from onthedot.core.reasons import Reason
 from onthedot.core.records import Record, Status
 from onthedot.engine import Engine
 from onthedot.gates.explained import nothing_starts, use_of_limits
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.show import GateUse, list_gates, use_of
-from onthedot.jobs.explain import STAGE_CLOSED, Reason
+from onthedot.jobs.explain import STAGE_CLOSED
 from onthedot.jobs.find_runs import running_runs
 from onthedot.jobs.shown_runs import jobs_of, name_of
 from onthedot.transfer.stage_state import StageState

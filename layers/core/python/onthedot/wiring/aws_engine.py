@@ -26,6 +26,7 @@ from onthedot.targets import rules
 from onthedot.transfer.ports import Transfer
 from onthedot.transfer.stage_store import StageStore
 from onthedot.transfer.stored_entries import StoredEntries
+from onthedot.wiring.points import FeaturePoints
 from onthedot.workers.registry import WorkerRegistry
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def aws_engine(
     store = AnnouncingStore(DynamoRunStore(dynamodb, table, clock), shards, clock, deployment.shards)
     stage = StageStore(items, clock, known_ms=STAGE_KNOWN_MS, settle_ms=STAGE_SETTLE_MS)
     return Engine(
+        points=FeaturePoints(),
         store=FreezableStore(store, stage),
         queues=SqsRunQueues(sqs, cloudwatch, queue_urls, clock, poll_seconds=poll_seconds),
         blobs=blobs or NoBlobs(),

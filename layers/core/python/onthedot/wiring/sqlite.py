@@ -25,6 +25,7 @@ from onthedot.statistics.store import StatisticsStore
 from onthedot.transfer.ports import Transfer
 from onthedot.transfer.stage_store import StageStore
 from onthedot.transfer.stored_entries import StoredEntries
+from onthedot.wiring.points import FeaturePoints
 from onthedot.workers.registry import WorkerRegistry
 
 STAGE_KNOWN_MS: Final = 1_000
@@ -108,6 +109,7 @@ class SqliteEngine:
     def engine(self) -> Engine:
         """The ports that scheduling needs."""
         return Engine(
+            points=FeaturePoints(),
             store=FreezableStore(self.store, self.stage),
             queues=self.queues,
             blobs=self.blobs,

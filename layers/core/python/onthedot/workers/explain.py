@@ -7,11 +7,11 @@ from typing import Final
 from onthedot.core.durations import in_short
 from onthedot.core.instants import format_instant
 from onthedot.core.pools import Needs
+from onthedot.core.reasons import Reason
 from onthedot.core.records import Record, Status
 from onthedot.engine import Engine
 from onthedot.gates.explained import HeldPlace
 from onthedot.gates.show import NamedRuns, read_named
-from onthedot.jobs.explain import Reason
 from onthedot.workers.records import Resources, WorkerRecord, WorkerStatus
 
 UNABLE: Final = "no_worker"

@@ -13,9 +13,8 @@ from onthedot.core.ports import Received, RunMessage
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import PRIORITIES
 from onthedot.core.send import message_for
-from onthedot.core.start import Done, Redeliver, Started, Verdict, Waits, start_run
+from onthedot.core.start import NEAR_MS, Done, Redeliver, Started, Verdict, Waits, start_run
 from onthedot.engine import Engine
-from onthedot.gates.ask import NEAR_MS
 from onthedot.gates.wait import pass_on
 from onthedot.workers.assign import HandOver, OtherWorkers, delete, give_back, needs_of_definition
 from onthedot.workers.records import Resources, WorkerRecord
@@ -109,8 +108,10 @@ WAIT_BESIDE_MS: Final = 50
 LONGEST_HIDE_MS: Final = 60_000
 """The longest time to hide a message that no live worker can take. The time grows with each delivery, so that the
 message does not delay others."""
-ASSIGNED_HIDE_MS: Final = 60_000
-"""How long to hide a message whose run was assigned to another worker. After that, it may be assigned again."""
+ASSIGNED_HIDE_MS: Final = 15_000
+"""How long to hide a message whose run was assigned to another worker. After that, it may be assigned again.
+
+The other worker takes it with its next lease, if it lives and no gate refuses the run meanwhile."""
 UNAVAILABLE_MS: Final = 5_000
 MOST_RECEIVED: Final = 10
 """Most messages that one call of a queue returns."""

@@ -1,18 +1,18 @@
-"""Decide whether a worker ever began an attempt whose lease is over, from what its heartbeats reported.
+"""What the core asks of the registry of workers: what they offer, and whether one ever began a lost attempt.
 
 The API starts a run for a worker over REST before it answers. If the answer is lost, the worker never knows of the run.
 """
 
+from collections import defaultdict
 from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.errors import Unavailable
 from onthedot.core.lifecycle import LEASE_MS, NEVER_BEGUN
-from onthedot.core.moves import Move
 from onthedot.core.pools import PoolKind
 from onthedot.core.records import Record, Status
 from onthedot.engine import Engine
-from onthedot.workers.records import WorkerRecord
+from onthedot.workers.records import WorkerRecord, WorkerStatus
 
 LEASE_REPLY_MS: Final = 20_000
 """How long a worker waits for the reply to its lease. A heartbeat after this time names the runs that arrived."""
@@ -57,7 +57,13 @@ def was_never_begun(engine: Engine, run: Record, now: int) -> bool:
         return False
 
 
-def end_lost_attempt(engine: Engine, run: Record, now: int, generation: str) -> Move:
-    """Return the move that ends an attempt whose lease is over, and schedules the next one."""
-    end = lifecycle.take_back if was_never_begun(engine, run, now) else lifecycle.lose
-    return end(run, now, generation=generation, deployment=engine.deployment)
+def offered(engine: Engine, tenant: str) -> dict[str, frozenset[str]]:
+    """Return, by pool, the capabilities of live workers of pull pools, promised by their pools or not."""
+    now = engine.clock.now()
+    offered: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for worker in engine.registry.workers():
+        pool = engine.deployment.pools.get(worker.pool)
+        serves = worker.tenant in (None, tenant) and worker.status(now) is WorkerStatus.ACTIVE
+        if serves and pool is not None and pool.kind is PoolKind.PULL:
+            offered[worker.pool] |= worker.capabilities
+    return offered

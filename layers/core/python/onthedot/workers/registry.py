@@ -7,6 +7,7 @@ import base64
 import json
 import logging
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
@@ -15,7 +16,7 @@ from onthedot.core import json_text
 from onthedot.core.errors import Unavailable
 from onthedot.core.items import EXPIRES_AT, PRESENT, Change, Item, Items, Value, contains, fewer, whole
 from onthedot.core.keys import WORKERS_PARTITION, worker_key
-from onthedot.workers.records import MOST_ASSIGNED, Load, Resources, WorkerRecord, expiry_of
+from onthedot.workers.records import MOST_ASSIGNED, Load, Resources, WorkerRecord, WorkerStatus, expiry_of
 
 _LOG: Final = logging.getLogger(__name__)
 _ABOUT: Final = "about"
@@ -156,3 +157,9 @@ def _resources(stored: Mapping[str, Any]) -> Resources:
     """Return the resources, without those that a newer version wrote."""
     names = {field.name for field in fields(Resources)}
     return Resources(**{name: value for name, value in stored.items() if name in names})
+
+
+def missing_workers(registry: WorkerRegistry, least: Mapping[str, int], now: int) -> int:
+    """Return how many live workers the pools have less than their minimum, over all pools. Raise Unavailable."""
+    live = Counter(one.pool for one in registry.workers() if one.status(now) is WorkerStatus.ACTIVE)
+    return sum(max(0, number - live[pool]) for pool, number in least.items())

@@ -1,0 +1,79 @@
+"""What gates do in one tick: share it out among tenants, list the runs of closed queues, look at gates."""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.gate_names import QUEUE, GateId
+from onthedot.core.ports import Deadline, SlotEntry
+from onthedot.core.queue_states import QueueStates
+from onthedot.core.slots import queue_key
+from onthedot.engine import Engine
+from onthedot.gates.fairness import fair_order
+from onthedot.gates.limits import Limits
+from onthedot.gates.look import QueueLook, look_after_failure, look_at_gate, look_at_queue
+from onthedot.gates.state import GateState
+from onthedot.gates.waiting import QueueList, flag_queue
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class TickGates:
+    """The gates in one tick.
+
+    A closed queue is flagged before its runs are put on its list. One whose flag cannot be written is not tried again
+    in the tick: its runs stay in their slots.
+    """
+
+    engine: Engine
+    queues: QueueStates
+    counts: Counter[str]
+    limits: Limits = field(init=False)
+    _flags: dict[tuple[str, Priority], GateState | None] = field(default_factory=dict)
+    """The last flag of each queue. None: it cannot be written now."""
+
+    def __post_init__(self) -> None:
+        try:
+            self.limits = self.engine.limits.read()
+        except Unavailable as error:  # each tenant has weight 1 then, and no run waits for the limits
+            _LOG.warning("limits_unknown", extra={"error": str(error)})
+            self.limits = Limits(known=False)
+        self.counts["limits_unknown"] += not self.limits.known
+
+    def in_turns(self, entries: Sequence[SlotEntry]) -> list[SlotEntry]:
+        return fair_order(entries, self.limits)
+
+    def list_of(self, pool: str, priority: Priority) -> QueueList | None:
+        known = self._flags.get((pool, priority))
+        if known is None and (pool, priority) in self._flags:
+            return None
+        try:
+            found = flag_queue(self.engine, pool, priority, self.engine.clock.now(), known)
+        except Unavailable as error:
+            _LOG.warning("queue_not_flagged", extra={"queue": queue_key(pool, priority), "error": str(error)})
+            self._flags[pool, priority] = None
+            return None
+        self._flags[pool, priority] = found.state
+        return found
+
+    def look_at(self, gate: str, slot: str, claim_token: str, deadline: Deadline) -> bool:
+        try:
+            return self._look_at(GateId.read(gate), slot, claim_token, deadline)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with this gate, the others are looked at
+            self.counts["gate_failed"] += 1
+            traceback = None if isinstance(error, Unavailable) else error
+            _LOG.error("gate_failed", extra={"gate": gate, "slot": slot, "error": str(error)}, exc_info=traceback)
+            # If it stayed, progress could not pass the slot, and each tick would read more slots.
+            return look_after_failure(self.engine, GateId.read(gate), slot, error)
+
+    def _look_at(self, gate: GateId, slot: str, claim_token: str, deadline: Deadline) -> bool:
+        if gate.name != QUEUE:
+            return look_at_gate(self.engine, gate, slot, deadline, self.counts)
+        look = QueueLook(self.engine, self.queues, self.limits, claim_token, deadline, self.counts)
+        look_at_queue(look, gate, slot)
+        return True
