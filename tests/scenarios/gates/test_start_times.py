@@ -7,10 +7,11 @@ from onthedot.core.finish import FENCED_OFF
 from onthedot.core.gate_names import GateId
 from onthedot.core.lifecycle import LEASE_MS
 from onthedot.core.moves import Move
+from onthedot.core.patience import ASK_MS
 from onthedot.core.records import Status
 from onthedot.core.start import Done
 from onthedot.gates import rate
-from onthedot.gates.limits import LONGEST_ASK_MS, GateLimits
+from onthedot.gates.limits import GateLimits
 from onthedot.gates.state import GateState
 from tests.scenarios.gates.test_hand_over import GATE, Chain
 from tests.scenarios.gates.test_hand_over import chain as chain  # noqa: PLC0414 - a fixture
@@ -55,7 +56,7 @@ def test_a_worker_that_was_stopped_while_it_asked_its_gates_asks_again(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take, world = chain.world.gates.take, chain.world
-    stops = [LONGEST_ASK_MS / 1000 + 0.5]
+    stops = [ASK_MS / 1000 + 0.5]
 
     def stopped(*given: object, **how: object) -> object:
         answer = take(*given, **how)  # type: ignore[arg-type]

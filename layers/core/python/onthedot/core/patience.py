@@ -5,6 +5,8 @@ The API has 28 s for an answer, so the steps of one request together take less.
 
 from typing import Final
 
+ASK_MS: Final = 1_000
+"""For asking whether a run may start by limits. After that they may be old, and are asked for again."""
 READ_MS: Final = 5_000
 """For reading the parents of a job."""
 SEND_MS: Final = 5_000

@@ -149,8 +149,11 @@ def _flag_again(engine: Core, run: Record) -> None:
 
 def _ask(engine: Core, message: RunMessage, gates: Sequence[str], turn: str | None, near_ms: int) -> Permit | Verdict:
     """Ask the run's gates, if it has any, for its start. A run that they refuse waits on a list."""
+    began = engine.clock.now()
     if not gates and turn is None and not engine.points.is_limited(engine, message.tenant):
-        return Permit(engine.clock.now(), fresh_generation())
+        at = engine.clock.now()
+        if at - began <= patience.ASK_MS:
+            return Permit(at, fresh_generation())
     answer = engine.points.ask(engine, message, gates, turn, near_ms)
     if answer is None:
         return Redeliver(ASK_AGAIN_MS, "its gates did not answer in time")

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.core.errors import Unavailable
+from onthedot.core.patience import ASK_MS
 from onthedot.core.points import Permit
 from onthedot.core.ports import RunMessage
 from onthedot.engine import Engine
 from onthedot.gates import places, rate
 from onthedot.gates.give_back import NO_PAGE, asked_at, give_back
 from onthedot.gates.limited import LimitedGate, SeenGate, limited_gates
-from onthedot.gates.limits import LONGEST_ASK_MS
 from onthedot.gates.state import GateState, Holder
 from onthedot.gates.waiting import is_list_empty
 from onthedot.gates.wake import reserve_instants
@@ -83,7 +83,7 @@ def ask_gates(
     first = engine.clock.now()
     for _ in range(TRIES):
         began = engine.clock.now()
-        if began - first > LONGEST_ASK_MS + near_ms:
+        if began - first > ASK_MS + near_ms:
             break  # this process was stopped, and the job may name other gates by now
         gates = limited_gates(engine, message.tenant, named)
         asking = Asking(engine, message, token, gates, engine.clock.now(), newcomer, near_ms)
@@ -96,7 +96,7 @@ def ask_gates(
             return refusal
         # The start is later than the end of each attempt whose place this one has got.
         starts_at = engine.clock.now()
-        if starts_at - began <= LONGEST_ASK_MS and _count_starts(asking, starts_at):
+        if starts_at - began <= ASK_MS and _count_starts(asking, starts_at):
             held = (*asking.held, asked_at(asking.now)) if asking.held else ()
             return Permit(starts_at, token, held)
         asking.give_back()
@@ -255,7 +255,7 @@ def _count_starts(asking: Asking, at: int) -> bool:
             continue
         state = asking.engine.gates.read(each.gate)
         for _ in range(TRIES):
-            is_late = asking.engine.clock.now() - at > LONGEST_ASK_MS
+            is_late = asking.engine.clock.now() - at > ASK_MS
             if is_late or rate.too_soon(each.limits, state, at, newcomer=False) is not None:
                 return False
             answer = asking.engine.gates.change(each.gate, rate.start(each.limits, state, at))

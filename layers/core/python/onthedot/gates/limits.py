@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from onthedot.core.errors import Problem
+from onthedot.core.patience import ASK_MS
 
 KNOWN_MS: Final = 1_000
 """A process remembers limits for this long."""
-LONGEST_ASK_MS: Final = 1_000
-"""An attempt that asks its gates for longer than this asks again, because it may know old limits only."""
-IN_FORCE_MS: Final = KNOWN_MS + 3 * LONGEST_ASK_MS
+IN_FORCE_MS: Final = KNOWN_MS + 3 * ASK_MS
 """So long after new limits were written, no attempt starts by the old ones.
 
 The last attempt that knows the old limits has asked after one ask. One that knows the new limits, and counted the
