@@ -39,7 +39,6 @@ def stored_name(field: str) -> str:
 
 
 def encode_field(name: str, value: Any) -> Stored:
-    """Return the value of one field as it is stored."""
     encoder = _ENCODERS.get(name)
     return value if encoder is None else encoder(value)
 

@@ -80,7 +80,6 @@ class Rerouted:
 
 
 def has_pool(engine: Core, run: Record | SlotEntry) -> bool:
-    """Return whether the stage has the pool of the run."""
     return engine.deployment.pools.get(run.pool) is not None
 
 

@@ -34,8 +34,6 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True)
 class ShownResult:
-    """A result as it is shown to a client."""
-
     text: str | None
     link: str | None
 

@@ -45,7 +45,6 @@ class GateId:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Return the gate from its `text`."""
         length, _, rest = text.partition(":")
         return cls.of(rest[: int(length)], rest[int(length) + 1 :])
 
@@ -71,7 +70,6 @@ class GateId:
 
 
 def tenant_gate(tenant: str) -> GateId:
-    """Return the gate with the limits of a tenant."""
     return GateId(tenant, TENANT)
 
 
@@ -86,7 +84,6 @@ def turn_gate(tenant: str, job_id: str) -> GateId:
 
 
 def name_of(gate: GateId) -> str:
-    """Return the gate in words."""
     if gate.name == TENANT:
         return f"the limits of tenant {gate.tenant}"
     if gate.name == QUEUE:

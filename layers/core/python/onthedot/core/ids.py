@@ -47,7 +47,6 @@ def event_digest(event_id: str) -> str:
 
 
 def job_id_of(run_id: str) -> str:
-    """Return the id of the job that the run belongs to."""
     return run_id.partition(".")[0]
 
 

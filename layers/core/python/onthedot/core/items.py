@@ -67,8 +67,6 @@ class Item(NamedTuple):
 
 
 class Check(NamedTuple):
-    """One test of a condition."""
-
     kind: str
     name: str
     value: Any = None
@@ -171,9 +169,7 @@ class Scanned(NamedTuple):
 class Items(Protocol):
     """A store of items. A read is of the present state unless the caller says that it may lag by some seconds."""
 
-    def get(self, key: Key) -> Item | None:
-        """Return an item."""
-        ...
+    def get(self, key: Key) -> Item | None: ...
 
     def get_many(self, keys: Sequence[Key], *, may_lag: bool = False) -> Sequence[Item]:
         """Return those of the items that exist, in any order."""
@@ -233,7 +229,6 @@ class Items(Protocol):
 
 
 def whole(query: Callable[..., Page[Item]], partition: str, **options: Any) -> Iterator[Item]:
-    """Yield all items of a partition, page by page."""
     after: str | None = None
     while True:
         page = query(partition, after=after, **options)
@@ -302,7 +297,6 @@ _COMPARES: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"=": eq, "<": lt, 
 
 
 def applied(change: Change, values: Values) -> dict[str, Value]:
-    """Return the values after the change."""
     after = dict(values)
     for name, value in change.sets.items():
         if value is None:

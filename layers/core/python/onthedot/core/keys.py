@@ -24,8 +24,6 @@ _OTHER_PARTITIONS: Final = frozenset({"", TOKENS_PARTITION, LIMITS_PARTITION, SH
 
 
 class Key(NamedTuple):
-    """The key of an item."""
-
     partition: str
     sort: str
     """The place in the order of the partition."""

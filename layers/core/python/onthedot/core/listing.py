@@ -56,7 +56,6 @@ class JobFacts:
 
 
 def facts_of(job: Record) -> JobFacts:
-    """Return the facts of a job."""
     definition = job.definition
     is_workflow = makes_graph(job.run_id, job.workflow)
     if definition is None:

@@ -47,7 +47,6 @@ def skip_metric(reason: str | None) -> str:
 
 
 def is_start(move: Move) -> bool:
-    """Return whether the move starts an attempt."""
     return move.to is Status.RUNNING and "attempt" in move.increments
 
 

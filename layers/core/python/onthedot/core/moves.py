@@ -139,7 +139,6 @@ def _faults(move: Move) -> Iterator[str]:
 
 
 def applied(record: Record, move: Move) -> Record:
-    """Return the record as the move leaves it."""
     values = dict(move.changes)
     for name in SETS.intersection(values):
         values[name] = values[name] or frozenset()

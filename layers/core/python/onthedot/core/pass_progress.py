@@ -17,8 +17,6 @@ LONGEST_TICK_MS: Final = 15 * 60_000
 
 @dataclass(frozen=True, slots=True)
 class ShardProgress:
-    """The progress of one shard."""
-
     fire: int
     """The claim pass is complete up to this bucket."""
     watch: int

@@ -41,8 +41,6 @@ def owner_of(key: str) -> Owner | None:
 
 @dataclass(frozen=True, slots=True)
 class ShownPayload:
-    """A payload as it is shown to a client."""
-
     value: Any
     link: str | None
 

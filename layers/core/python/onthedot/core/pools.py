@@ -93,12 +93,9 @@ DEFAULT_POOLS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """The pools of a stage."""
-
     all: tuple[Pool, ...] = DEFAULT_POOLS
 
     def get(self, name: str) -> Pool | None:
-        """Return the pool of this name, or None."""
         return next((pool for pool in self.all if pool.name == name), None)
 
     def alone(self, name: str) -> str:

@@ -72,8 +72,6 @@ class ListEntry:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """One page of a listing."""
-
     items: Sequence[Item]
     cursor: str | None
     """The place where the next page begins. None after the last page."""
@@ -345,9 +343,7 @@ class Performer(Protocol):
     asked to stop, it ends soon, whatever the target does.
     """
 
-    def perform(self, call: Call) -> Answer:
-        """Perform one attempt and return its outcome."""
-        ...
+    def perform(self, call: Call) -> Answer: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,6 @@ _UNKNOWN: Final = b"-"
 
 @dataclass(frozen=True, slots=True)
 class ProgressReport:
-    """One report of a running attempt."""
-
     fraction: float | None = None
     """How much of the work is done, from 0 to 1."""
     text: str | None = None

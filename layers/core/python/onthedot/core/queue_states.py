@@ -88,7 +88,6 @@ class QueueStates(RunQueues):
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
     ) -> Sequence[Received]:
-        """Receive messages."""
         return self.queues.receive(pool, priority, maximum, visibility_ms=visibility_ms, wait_ms=wait_ms)
 
     def counts(self, pool: str, priority: Priority) -> QueueCounts:
@@ -96,7 +95,6 @@ class QueueStates(RunQueues):
         return self.queues.counts(pool, priority)
 
     def delete(self, received: Received) -> None:
-        """Delete a message."""
         self.queues.delete(received)
 
     def hide(self, received: Received, milliseconds: int) -> None:

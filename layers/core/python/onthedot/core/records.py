@@ -54,8 +54,6 @@ SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 
 
 class Kind(StrEnum):
-    """The kind of a record."""
-
     ONE_OFF = "one-off"
     """A job that is its own run."""
     RECURRING = "recurring"

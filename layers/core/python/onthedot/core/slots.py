@@ -32,8 +32,6 @@ ASIDE: Final = "aside"
 
 
 class SlotKind(StrEnum):
-    """The two kinds of slots."""
-
     FIRE = "fire"
     """Read by the claim pass."""
     WATCH = "watch"

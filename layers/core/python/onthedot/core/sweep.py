@@ -60,7 +60,6 @@ class Sweep:
         self.counts["left"] += 1
 
     def set_aside(self, faults: dict[str, str]) -> None:
-        """Set these runs aside, each with its fault."""
         self.whole = set_aside(self.engine, self.counts, self.slot, faults, self.deadline) and self.whole
 
 

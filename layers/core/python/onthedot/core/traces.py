@@ -44,22 +44,18 @@ def read_xray(text: str | None) -> str | None:
 
 
 def fresh_trace() -> str:
-    """Return a new trace."""
     return f"{secrets.token_hex(16)}-{secrets.token_hex(8)}-{SAMPLED}"
 
 
 def trace_of(run_id: str, stored: str | None) -> str:
-    """Return the trace of a run: the stored one, or its own."""
     return stored or f"{_hash('trace', run_id)[:32]}-{_hash('span', run_id)[:16]}-{SAMPLED}"
 
 
 def trace_id_of(run_id: str, stored: str | None) -> str:
-    """Return the id of a run's trace."""
     return trace_of(run_id, stored).split("-")[0]
 
 
 def span_id_of(run_id: str, attempt: int) -> str:
-    """Return the id of an attempt's span."""
     return _hash("attempt", f"{run_id}/{attempt}")[:16]
 
 

@@ -67,7 +67,6 @@ class Asking:
         return Holder(self.token, self.message.generation, self.now, self.message.run_id)
 
     def give_back(self) -> None:
-        """Give back all places."""
         give_back(self.engine, self.message.tenant, self.held, self.holder)
         self.held.clear()
 
@@ -158,7 +157,6 @@ def _is_waited_for(asking: Asking, each: LimitedGate, state: GateState) -> bool:
 
 
 def _take_place(asking: Asking, each: LimitedGate, limit: int) -> GateState | None:
-    """Take a place. Return the state that refused it, or None."""
     newcomer = asking.newcomer
     for _ in range(TRIES):
         page, state = _take(asking, each, limit, newcomer=newcomer)

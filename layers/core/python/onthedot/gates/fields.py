@@ -16,7 +16,6 @@ NO_LIMIT: Final = frozenset({"in_flight", "per_second", "burst", "paused"})
 
 
 def _gate(text: str) -> str:
-    """Refuse a text that names no gate."""
     name, colon, key = text.partition(":")
     if not NAME.fullmatch(name):
         raise ValueError("is not a gate; give 1 to 64 of a-z, 0-9, _ and -, such as stripe, or with a key customer:42")
@@ -66,7 +65,6 @@ class GateFields(Fields):
     paused: Annotated[bool | None, Field(description="whether nothing starts")] = None
 
     def limits(self) -> GateLimits:
-        """Return the limits."""
         return GateLimits(self.in_flight, self.per_second, self.burst, bool(self.paused))
 
 

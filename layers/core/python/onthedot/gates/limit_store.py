@@ -106,7 +106,6 @@ class GateLimitsStore:
         self._found.forget((tenant, name))
 
     def names(self, tenant: str, limit: int, cursor: str | None = None) -> Page[tuple[str, GateLimits]]:
-        """Return a page of a tenant's gates, by name."""
         after = None if cursor is None else gate_limits_key(tenant, cursor).sort
         # One item more than the page shows whether there is another page.
         page = self._items.query(GATES_PREFIX + tenant, after=after, limit=limit + 1)

@@ -13,8 +13,6 @@ from onthedot.schedules.choices import OverlapPolicy
 
 @dataclass(frozen=True, slots=True)
 class LimitedGate:
-    """A gate with its limits."""
-
     gate: GateId
     limits: GateLimits
 

@@ -82,7 +82,6 @@ class Limits:
     """Whether these are the stored limits. False: they could not be read, and these are the last known ones or none."""
 
     def weight(self, tenant: str) -> int:
-        """Return the weight of a tenant."""
         limits = self.tenants.get(tenant)
         return 1 if limits is None else limits.weight
 

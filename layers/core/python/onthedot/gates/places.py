@@ -19,7 +19,6 @@ def layout(limit: int) -> int | None:
 
 
 def page_count(limit: int) -> int:
-    """Return the number of pages for a limit."""
     return max(1, -(-limit // PAGE))
 
 
@@ -39,7 +38,6 @@ def is_larger(capacity: int | None, limit: int) -> bool:
 
 
 def lay_out(state: GateState, limit: int) -> GateChange:
-    """Return the change that lays the pages out for a limit."""
     return GateChange(equals={"capacity": state.capacity}, sets={"capacity": layout(limit)})
 
 

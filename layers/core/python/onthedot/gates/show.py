@@ -23,7 +23,6 @@ class NamedRuns:
     jobs: dict[str, Record] = field(default_factory=dict)
 
     def job_id(self, run_id: str) -> str | None:
-        """Return the job of a run."""
         run = self.runs.get(run_id)
         return None if run is None else run.job_id
 
@@ -65,8 +64,6 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class GateUse:
-    """The use of a gate or of one key."""
-
     in_use: int
     waiting: Count = Count()
     oldest_at: int | None = None
@@ -100,8 +97,6 @@ class ShownHolder:
 
 @dataclass(frozen=True, slots=True)
 class ShownWaiting:
-    """A run that waits at a gate."""
-
     run_id: str
     due_at: int
     job_id: str | None

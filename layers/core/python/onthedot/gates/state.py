@@ -44,7 +44,6 @@ class Holder:
 
     @classmethod
     def read(cls, text: str) -> "Holder":
-        """Return the holder from its `text`."""
         try:
             token, generation, at, run_id = text.split("/", 3)
             holder = cls(token, generation, int(at, 36), _longer(run_id))

@@ -61,7 +61,6 @@ class GateStore(GateLimitsStore):
         self._clock = clock
 
     def read(self, gate: GateId) -> GateState:
-        """Return the state of a gate or key."""
         return self._read(gate, 0)
 
     def pages(self, gate: GateId) -> Sequence[frozenset[Holder]]:

@@ -78,7 +78,6 @@ def is_before(entry: SlotEntry, due_at: int, run_id: str) -> bool:
 
 
 def _parts(engine: Engine, seen: SeenGate, priority: Priority, limit: int) -> list[Sequence[SlotEntry]]:
-    """Return the beginning of each part of a list."""
     slots = [waiting_slot(seen.gate, priority, part) for part in range(seen.state.parts or 1)]
     pages = [engine.store.read_slot(slot, limit=limit) for slot in slots]
     for slot, page in zip(slots, pages, strict=True):

@@ -37,8 +37,6 @@ class LeasedRun:
 
 @dataclass(frozen=True, slots=True)
 class LeasedRuns:
-    """The runs of one lease call."""
-
     leases: Sequence[LeasedRun]
     alone_waiting: bool = False
     """A run that must be alone found the worker busy. The worker should take no more runs until it is idle."""

@@ -120,7 +120,6 @@ class WorkerRecord:
     host: str = ""
 
     def status(self, now: int) -> WorkerStatus:
-        """Return the status of the worker now."""
         if self.load.stopped:
             return WorkerStatus.STOPPED
         if now - self.heartbeat_at > SILENT_MS:

@@ -21,8 +21,6 @@ TRIES: Final = 8
 
 @dataclass(slots=True)
 class EndedGraph:
-    """The result of ending a graph."""
-
     to_notify: list[Record] = field(default_factory=list)
     """Jobs that ended now, or before, and whose children are not notified yet."""
     touched: int = 0
