@@ -11,8 +11,8 @@ from onthedot.targets.router import TargetRouter
 from onthedot.workflows.start import WorkflowStarter
 from tests.builders import a_world
 from tests.scenarios.kits.simulation import Simulation
-from tests.unit.api.jobs.test_dependencies import Remembering
 from tests.unit.api.kit import URL, Api, fields_of, message_of
+from tests.unit.jobs.test_dependencies import Remembering
 
 
 @pytest.fixture
