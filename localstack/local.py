@@ -37,7 +37,7 @@ from localstack.stack import (
     warm,
     write_description,
 )
-from onthedot.cli.common.output import steps
+from onthedot.cli.output import steps
 
 DELAY_SECONDS = 3
 PATIENCE_SECONDS = 30

@@ -9,8 +9,8 @@ import click
 from docs.generator.markdown import code, page, table
 
 from onthedot.cli.commands import SECTIONS
-from onthedot.cli.common.sections import sections_of
 from onthedot.cli.main import main
+from onthedot.cli.options import sections_of
 
 _TEXT: Final = """\
 All commands and options, made from the commands themselves: `onthedot COMMAND --help` says the same. How to use them:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from onthedot.cli.common import documents
+from onthedot.cli import documents
 from onthedot.cli.main import main
 from onthedot.client import Client
 from onthedot.client.transport import NoAnswer, Reply

@@ -13,11 +13,11 @@ import click
 import pytest
 from click.testing import Result
 
-from onthedot.cli.common.output import steps
 from onthedot.cli.deploying import cdk, checks
 from onthedot.cli.deploying import deploy as deploy_module
 from onthedot.cli.deploying.account import api_url_of, is_this_machine, set_account
 from onthedot.cli.operations import tokens as tokens_module
+from onthedot.cli.output import steps
 from tests.unit.cli.conftest import invoke
 from tests.unit.cli.fake_account import (
     ACCOUNT,

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.cli.common.progress import Bar
+from onthedot.cli.documents import Calls
 from onthedot.cli.operations import transfer
 from onthedot.cli.operations.export_file import ExportWriter, read_export
+from onthedot.cli.output import Bar
+from onthedot.client.requests import Operation
 from tests.unit.api.kit import Api
 from tests.unit.cli.conftest import Command, invoke
 from tests.unit.worker.world import TOKEN, ApiServer, a_passing_world, serving
@@ -69,18 +71,19 @@ class Shown(Bar):
         self.steps.append((done, total, text))
 
 
-class Pages:
+class Pages(Calls):
     """The calls of an export of pages with these numbers."""
 
     def __init__(self, *pages: dict[str, Any]) -> None:
-        ends = [str(number) for number in range(1, len(pages))]
-        following = [*ends, None]
+        cursors = [*map(str, range(1, len(pages))), None]
         self._pages = [
-            {"running": [], "entries": [], **one, "next_cursor": n} for one, n in zip(pages, following, strict=True)
+            {"running": [], "entries": [], **one, "next_cursor": cursor}
+            for one, cursor in zip(pages, cursors, strict=True)
         ]
 
-    def get(self, path: str, **_: Any) -> Any:
-        return {"version": "1", "freeze_id": None} if path == "/v1/stage" else self._pages.pop(0)
+    def ask(self, operation: Operation[Any], missing: str | None = None, *, job: str | None = None) -> Any:
+        is_stage = operation.path == "/v1/stage"
+        return {"version": "1", "freeze_id": None} if is_stage else self._pages.pop(0)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +101,7 @@ def test_the_bar_of_an_export_has_a_total_as_soon_as_a_page_names_one(
 ) -> None:
     bar, calls = Shown(), Pages(*pages)
     with (tmp_path / "jobs.jsonl").open("wb") as file:
-        transfer._write(calls, ExportWriter(file), {}, bar, freeze=False, wait_ms=0)  # type: ignore[arg-type]
+        transfer._write(calls, ExportWriter(file), {}, bar, freeze=False, wait_ms=0)
     assert [(done, total) for done, total, _ in bar.steps] == shown
 
 

@@ -14,12 +14,11 @@ import pytest
 from onthedot.api.openapi import describe
 from onthedot.api.reading import read_shape
 from onthedot.api.routes import ROUTES
-from onthedot.cli.common.moments import this_moment
-from onthedot.cli.jobs.change import change
-from onthedot.cli.jobs.change_options import read_change
+from onthedot.cli.jobs.change import change, read_change
 from onthedot.cli.jobs.job_options import read_job
 from onthedot.cli.jobs.schedule import schedule
 from onthedot.cli.main import main
+from onthedot.cli.times import this_moment
 from onthedot.client import Client, requests
 from onthedot.client.options import ChangeOptions, DeadLetterOptions, JobFilter, JobOptions, WorkflowOptions
 from onthedot.jobs.shapes import JobFields, PatchFields

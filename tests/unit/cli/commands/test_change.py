@@ -7,10 +7,9 @@ from typing import Any
 import click
 import pytest
 
-from onthedot.cli.common.moments import this_moment
-from onthedot.cli.jobs.change import change
-from onthedot.cli.jobs.change_options import CLEARED, read_change
+from onthedot.cli.jobs.change import CLEARED, change, read_change
 from onthedot.cli.jobs.schedule import schedule
+from onthedot.cli.times import this_moment
 from onthedot.jobs.spec import CHANGEABLE
 from tests.unit.api.kit import Api
 from tests.unit.cli.conftest import Command, Script

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.cli.common.cron_words import schedule_in_words
-from onthedot.cli.common.output import Cells
 from onthedot.cli.jobs.listing import in_short, row_of
+from onthedot.cli.output import Cells
+from onthedot.cli.times import schedule_in_words
 from tests.unit.api.kit import SHELL, Api, a_worker
 from tests.unit.cli.conftest import Command, Script, failed_jobs
 from tests.unit.client.scripted import a_reply

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.cli.common.moments import this_moment
 from onthedot.cli.jobs.job_options import read_job
 from onthedot.cli.jobs.schedule import schedule
+from onthedot.cli.times import this_moment
 from tests.unit.api.kit import Api
 from tests.unit.cli.conftest import Command, Script
 from tests.unit.client.scripted import LOST, REFUSED, a_refusal, a_reply

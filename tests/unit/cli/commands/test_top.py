@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.cli.common.durations import age, briefly
-from onthedot.cli.common.output import width
 from onthedot.cli.operations import top
 from onthedot.cli.operations.overview import chart, sections_of
 from onthedot.cli.operations.top import Screen, keys_in
+from onthedot.cli.output import width
+from onthedot.cli.times import age, briefly
 from tests.unit.cli.overview_document import NOW, an_overview
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from onthedot.cli.common.cron_words import cron_in_words
 from onthedot.cli.jobs.preview import Options, read_options
+from onthedot.cli.times import cron_in_words
 from onthedot.core.instants import moment_of
 from onthedot.schedules.preview import preview
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from onthedot.cli.common.progress import progress
+from onthedot.cli.output import progress
 
 
 class Terminal(io.StringIO):

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.cli.common.moments import day_and_clock
 from onthedot.cli.jobs.get import in_local_times, moments_of, progress_in_words
+from onthedot.cli.times import day_and_clock
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 IN_12_MINUTES = (NOW + timedelta(minutes=12)).isoformat()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onthedot.cli.common.output import cut, fitted, print_lines, width, wrapped
+from onthedot.cli.output import cut, fitted, print_lines, width, wrapped
 
 
 @pytest.mark.parametrize(("text", "cells"), [("abc", 3), ("é", 1), ("e\u0301", 1), ("日本", 4), ("", 0)])

@@ -8,9 +8,17 @@ from zoneinfo import ZoneInfo
 import click
 import pytest
 
-from onthedot.cli.common.durations import exactly, in_words, read_duration
-from onthedot.cli.common.moments import day_and_clock, distance, in_full
-from onthedot.cli.common.when import Past, PastTime, read_when
+from onthedot.cli.times import (
+    Past,
+    PastTime,
+    day_and_clock,
+    distance,
+    exactly,
+    in_full,
+    in_words,
+    read_duration,
+    read_when,
+)
 
 NOW = datetime(2026, 11, 18, 13, 22, 5, tzinfo=UTC)  # a Wednesday
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents
-from onthedot.cli.common.failures import NotThere
-from onthedot.cli.text import printable
-from onthedot.cli.where import local_stack, options
+from onthedot.cli.documents import Calls, NotThere, local_stack
+from onthedot.cli.options import options
+from onthedot.cli.output import printable
+from onthedot.client.requests import Operation
 from onthedot.core.endings import TOMBSTONE_DAYS
 from onthedot.core.errors import InvalidRequest, TokenNotFound, Unavailable
 from onthedot.engine import Engine
@@ -132,7 +132,7 @@ def local_aws(otherwise: str) -> dict[str, Any]:
     return stack
 
 
-class TableCalls:
+class TableCalls(Calls):
     """Admins' calls, answered by the API's own code in this process, on a table that AWS credentials reach."""
 
     def __init__(self, engine: Engine, name: str, missing: str = "") -> None:
@@ -140,42 +140,18 @@ class TableCalls:
         self._name = name
         self._missing = missing
 
-    def put(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self._answer("PUT", path, body)
-
-    def post_once(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self._answer("POST", path, body)
-
-    def delete(self, path: str) -> Any:
-        return self._answer("DELETE", path)
-
-    def entries(self, path: str, name: str, **query: str | None) -> Iterator[dict[str, Any]]:
-        chosen = {field: value for field, value in query.items() if value is not None}
-        while True:
-            document = self._answer("GET", path, query=chosen)
-            yield from document[name]
-            if document["next_cursor"] is None:
-                return
-            chosen["cursor"] = document["next_cursor"]
-
-    def _answer(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None
-    ) -> Any:
+    def ask(self, operation: Operation[Any], missing: str | None = None, *, job: str | None = None) -> Any:  # noqa: ARG002 - no call is about a job
         from onthedot.api.errors import ApiError  # noqa: PLC0415 - REST needs none of these
         from onthedot.api.http import Request  # noqa: PLC0415 - as above
         from onthedot.api.route import RequestContext, RouteTable  # noqa: PLC0415 - as above
         from onthedot.api.routes import ROUTES  # noqa: PLC0415 - as above
 
-        request = Request(method, path, query or {}, {}, json.dumps(body).encode())
+        request = Request(operation.method, operation.path, operation.query, {}, json.dumps(operation.body).encode())
         try:
-            route, found = RouteTable(ROUTES).find(method, path)
+            route, found = RouteTable(ROUTES).find(operation.method, operation.path)
             with aws_errors_in_a_sentence(self._name):
                 return route.action(RequestContext(self._engine, request, "", found))
         except TokenNotFound as error:
-            raise NotThere(f"{self._missing} in {self._name}") from error
+            raise NotThere(f"{missing or self._missing} in {self._name}") from error
         except (ApiError, InvalidRequest) as error:
             raise click.ClickException(printable(str(error))) from error
-
-
-AdminCalls = Documents | TableCalls
-"""The calls of commands about tenants and tokens: over REST, or on a table."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from onthedot.cli.text import printable
-from onthedot.cli.where import options
+from onthedot.cli.options import options
+from onthedot.cli.output import printable
 from onthedot.core.instants import format_instant
 from onthedot.observability import METRICS_LOG
 from onthedot.targets.processes.python_runner import AppBroken, handlers_of

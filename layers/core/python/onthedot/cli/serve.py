@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onthedot.cli.common.output import print_document
+from onthedot.cli.output import print_document
 from onthedot.cli.process import app_handlers, app_options, grace_option, set_up_logging
 from onthedot.serve.home import BadPlace, home_from, port_from
 from onthedot.targets import rules

@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 import click
 
-from onthedot.cli.common.output import result_option
+from onthedot.cli.output import result_option
 
 NOT_A_CLONE: Final = (
     "this command works on the sources, and {start} is not inside a clone of onthedot; change into one and try again"

@@ -15,11 +15,12 @@ from urllib.parse import urlsplit
 import click
 
 from onthedot.cli import process
-from onthedot.cli.common.output import print_document
 from onthedot.cli.credentials import LOCAL_STAGE, aws_errors_in_a_sentence, stage_environment, worker_settings
+from onthedot.cli.documents import checked_api, local_stack
 from onthedot.cli.lazy_group import MissingExtra
+from onthedot.cli.options import api_options
+from onthedot.cli.output import print_document
 from onthedot.cli.process import run_until_stopped, wait_or_stop
-from onthedot.cli.where import api_options, checked_api, local_stack
 from onthedot.client.place import TOKEN, URL
 from onthedot.client.place import Place as ApiPlace
 from onthedot.core.clock import SystemClock

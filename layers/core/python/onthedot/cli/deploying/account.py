@@ -15,7 +15,7 @@ import click
 
 from onthedot.cli.deploying.cdk import ENDPOINT
 from onthedot.cli.deploying.checks import Check, require
-from onthedot.cli.where import options
+from onthedot.cli.options import options
 
 KEYS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")

@@ -10,7 +10,6 @@ from typing import Any, Final
 import click
 
 from onthedot.access.tokens import ROLES, token_problems
-from onthedot.cli.common.output import print_document, result_option, steps
 from onthedot.cli.deploying import cdk
 from onthedot.cli.deploying.account import (
     account_options,
@@ -24,8 +23,8 @@ from onthedot.cli.deploying.cdk import ENDPOINT
 from onthedot.cli.deploying.checks import Check, Demands, checks_of_account, checks_of_quotas, demands_of, require
 from onthedot.cli.operations.tokens import PATH as TOKENS
 from onthedot.cli.operations.tokens import tokens_of_stage
+from onthedot.cli.output import print_document, printable, result_option, steps
 from onthedot.cli.stacks import find_root
-from onthedot.cli.text import printable
 
 CONSOLE_SECONDS: Final = 10
 FORM: Final = "TENANT:ROLE:NAME"

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from onthedot.cli.common.output import print_document, result_option, steps
 from onthedot.cli.credentials import aws_errors_in_a_sentence
 from onthedot.cli.deploying.account import account_options, find_place, has_terminal, stage_option
+from onthedot.cli.output import print_document, result_option, steps
 
 PARTS: Final = ("watch", "fargate", "events", "api", "workers", "dispatch", "queues", "data")
 """The stacks of a stage in the order in which they are deleted. A stack comes before the stacks that it uses."""

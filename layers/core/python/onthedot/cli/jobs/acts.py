@@ -2,19 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import click
 
-from onthedot.cli.common.documents import Documents, missing_job
-from onthedot.cli.common.moments import in_full, read_moment, this_moment
-from onthedot.cli.common.names import JobName, find_job
-from onthedot.cli.common.options import filter_options, on_api, read_filters
-from onthedot.cli.common.output import print_document, print_next, print_rows
-from onthedot.cli.common.progress import progress
+from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.jobs.job_options import read_json
-from onthedot.cli.text import counted, printable
-from onthedot.cli.where import options
+from onthedot.cli.options import filter_options, on_api, options, read_filters
+from onthedot.cli.output import counted, print_document, print_next, print_rows, printable, progress
+from onthedot.cli.times import in_full, read_moment, this_moment
 from onthedot.client import requests
 from onthedot.client.options import JobFilter
 from onthedot.client.requests import Operation, bulk, list_jobs
@@ -201,7 +198,7 @@ def _each(act: Act, api: Documents, jobs: Sequence[str], *, as_json: bool) -> No
     for job in jobs:
         try:
             job_id = find_job(api, job)
-            document = api.ask(act.request(job_id), missing_job(job))
+            document = api.ask(act.request(job_id), job=job)
         except click.ClickException as failure:
             if failure.exit_code not in (2, 3, 4) or len(jobs) == 1:
                 raise
@@ -219,17 +216,11 @@ def _each(act: Act, api: Documents, jobs: Sequence[str], *, as_json: bool) -> No
 
 
 def _steps(api: Documents, act: Act, filters: JobFilter, *, dry_run: bool) -> Iterator[dict[str, Any]]:
-    cursor: str | None = None
-    while True:
-        document = api.ask(bulk(act.name, filters, dry_run=dry_run, cursor=cursor))
-        yield document
-        cursor = document.get("next_cursor")
-        if cursor is None:
-            return
+    return api.steps(lambda cursor: bulk(act.name, filters, dry_run=dry_run, cursor=cursor))
 
 
 def _count(api: Documents, act: Act, filters: JobFilter) -> tuple[int, bool]:
-    """Return how many jobs pass, and whether these are all."""
+    """Return how many jobs match, and whether these are all."""
     found = 0
     for number, document in enumerate(_steps(api, act, filters, dry_run=True), 1):
         found += document["matched"]
@@ -243,15 +234,7 @@ def _show(api: Documents, act: Act, filters: JobFilter, found: int, *, is_all: b
     if not found:
         click.echo("No jobs match these filters.", err=True)
         return
-    jobs: list[dict[str, Any]] = []
-    cursor: str | None = None
-    while len(jobs) < MAX_SHOWN:
-        document = api.ask(list_jobs(filters, cursor, MAX_SHOWN))
-        jobs += document["jobs"]
-        cursor = document.get("next_cursor")
-        if cursor is None:
-            break
-    first = jobs[:MAX_SHOWN]
+    first = [*islice(api.pages(lambda cursor: list_jobs(filters, cursor, MAX_SHOWN), "jobs"), MAX_SHOWN)]
     print_rows(("JOB", "NAME", "STATUS"), [(job["job_id"], job["name"] or "-", job["status"]) for job in first])
     more = f"… and {found - len(first):,} more\n" if found > len(first) else ""
     click.echo(f"{more}Would {act.name} {_jobs(found, is_all)}.", err=True)

@@ -1,20 +1,15 @@
 """`onthedot backfill` and `forecast`: runs for the fire times of a past window, and the runs of the coming minutes."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, missing_job
-from onthedot.cli.common.durations import Duration
-from onthedot.cli.common.moments import day_and_clock, read_moment, this_moment
-from onthedot.cli.common.names import JobName, find_job
-from onthedot.cli.common.options import PRIORITIES, on_api
-from onthedot.cli.common.output import Cells, print_document, print_next, print_rows
-from onthedot.cli.common.progress import progress
-from onthedot.cli.common.when import Past, PastTime
-from onthedot.cli.text import counted, printable
+from onthedot.cli.documents import Documents, JobName, find_job
+from onthedot.cli.options import PRIORITIES, on_api
+from onthedot.cli.output import Cells, counted, print_document, print_next, print_rows, printable, progress
+from onthedot.cli.times import Duration, Past, PastTime, day_and_clock, read_moment, this_moment
 from onthedot.client import requests
 
 AT_ONCE: Final = 500
@@ -53,52 +48,33 @@ def backfill(
       onthedot backfill job_p4lr2upbz3zjp5vfk4bckgyzhm --from 2026-11-01T00:00:00Z --to 2026-11-02T00:00:00Z
     """
     # The clock of the API may be a little behind, and it refuses a window that ends in the future.
-    window = (start.at, this_moment() - timedelta(seconds=1) if end is None else end.at)
-    call = _Backfill(api, find_job(api, job), missing_job(job), limit, priority)
-    created, existing, left = call.fill(*window, as_json=as_json)
+    until = this_moment() - timedelta(seconds=1) if end is None else end.at
+    job_id, following, created, existing = find_job(api, job), start.at, 0, 0
+    with progress() as bar:
+        while following is not None:
+            most = AT_ONCE if limit is None else min(AT_ONCE, limit - created - existing)
+            try:
+                document = api.ask(requests.backfill(job_id, following, until, most, priority), job=job)
+            except click.ClickException:
+                if created:
+                    click.echo(
+                        f"Created {counted(created, 'run')} so far. Run the command again to continue.", err=True
+                    )
+                raise
+            created, existing, left = created + document["created"], existing + document["existing"], document["left"]
+            bar.show(created + existing, created + existing + left)
+            if as_json:
+                print_document(document)
+            if limit is not None and created + existing >= limit:
+                break
+            if document.get("next_from") == following:
+                raise click.ClickException(f"the store accepts no more runs now; continue with --from {following}")
+            following = document.get("next_from")
     if as_json:
         return
     more = f", {left:,} left" if left else ""
     click.echo(f"Runs of past fire times: {created:,} new, {existing:,} already there{more}.")
     print_next(f"onthedot executions {printable(job)}")
-
-
-class _Backfill:
-    """A backfill, call by call."""
-
-    def __init__(self, api: Documents, job_id: str, missing: str, limit: int | None, priority: str) -> None:
-        self._api, self._job_id, self._missing = api, job_id, missing
-        self._limit, self._priority = limit, priority
-
-    def fill(self, start: datetime | str, end: datetime, *, as_json: bool) -> tuple[int, int, int]:
-        """Call until no fire time is left. Return how many runs were made, existed, and are left.
-
-        Raise click.ClickException when a call gets no further.
-        """
-        created = existing = 0
-        with progress() as bar:
-            while True:
-                most = AT_ONCE if self._limit is None else min(AT_ONCE, self._limit - created - existing)
-                document = self._call(start, end, most, created)
-                created, existing = created + document["created"], existing + document["existing"]
-                left, following = document["left"], document.get("next_from")
-                bar.show(created + existing, created + existing + left)
-                if as_json:
-                    print_document(document)
-                if following is None or (self._limit is not None and created + existing >= self._limit):
-                    return created, existing, left
-                if following == start:
-                    raise click.ClickException(f"the store accepts no more runs now; continue with --from {following}")
-                start = following
-
-    def _call(self, start: datetime | str, end: datetime, most: int, created: int) -> Any:
-        operation = requests.backfill(self._job_id, start, end, most, self._priority)
-        try:
-            return self._api.ask(operation, self._missing)
-        except click.ClickException:
-            if created:
-                click.echo(f"Created {counted(created, 'run')} so far. Run the command again to continue.", err=True)
-            raise
 
 
 @click.command()

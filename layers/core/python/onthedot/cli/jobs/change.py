@@ -1,4 +1,7 @@
-"""`onthedot change`: change one job, and say when it fires next."""
+"""`onthedot change`: change one job, and say when it fires next.
+
+Its options are those of `onthedot schedule` that a change can have, and `--clear`.
+"""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -6,20 +9,62 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, missing_job
-from onthedot.cli.common.moments import in_full, read_moment, this_moment
-from onthedot.cli.common.names import JobName, find_job
-from onthedot.cli.common.output import print_document, print_next
-from onthedot.cli.common.sections import WIDE, SectionedCommand
-from onthedot.cli.jobs.change_options import change_options, read_change
+from onthedot.cli.documents import Documents, JobName, find_job
+from onthedot.cli.jobs.job_options import OPTIONS, for_the_client, given_options
 from onthedot.cli.jobs.schedule import rule_in_words, title_of, zone_of
-from onthedot.cli.text import printable, short
-from onthedot.cli.where import api_options
+from onthedot.cli.options import WIDE, Command, SectionedCommand, api_options
+from onthedot.cli.output import print_document, print_next, printable, short
+from onthedot.cli.times import in_full, read_moment, this_moment
 from onthedot.client import requests
+from onthedot.jobs.spec import CHANGEABLE
 
 _RULE: Final = ("cron", "every", "timezone")
 _TIME: Final = ("at", "delay")
 _LONG: Final = ("target", "payload", "on_event")
+CLEARED: Final[Mapping[str, Any]] = {
+    **{field.name: None for field in CHANGEABLE if field.null},
+    "payload": None,
+    "tags": {},
+    "requirements": {},
+}
+"""The fields that a change can remove from a job, with the value that removes each."""
+
+
+class Cleared(click.Choice[str]):
+    """A field that can be removed, also as options spell it: end-at."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name as the API spells it."""
+        return super().convert(str(value).replace("-", "_"), param, ctx)
+
+
+_CLEAR: Final = click.option(
+    "--clear",
+    multiple=True,
+    type=Cleared(list(CLEARED)),
+    metavar="FIELD",
+    help=f"Remove a field: {', '.join(CLEARED)}. May be repeated.",
+)
+
+
+def change_options(command: Command) -> Command:
+    """Add the options of a change to a command, for `read_change`."""
+    command = _CLEAR(command)
+    for option in reversed(OPTIONS):
+        command = option.added(command, with_default=False) if option.in_change else command
+    return command
+
+
+def read_change(options: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """Return the options as `requests.change` takes them. Raise click.UsageError, which names the option at fault."""
+    given = given_options(options)
+    if not given:
+        raise click.UsageError("say what changes: at least one option, such as --cron, --payload or --clear")
+    cleared = {name: CLEARED[name] for name in given.pop("clear", ())}
+    fields = for_the_client(given, now)
+    if both := fields.keys() & cleared.keys():
+        raise click.UsageError(f"--clear {min(both)} removes a field that another option sets; keep one of them")
+    return {**fields, **cleared}
 
 
 @click.command(cls=SectionedCommand, context_settings=WIDE)
@@ -45,7 +90,7 @@ def change(job: str, if_version: int | None, url: str | None, token: str | None,
     fields: Any = read_change(options, now)
     api = Documents(url, token)
     operation = requests.change(find_job(api, job), fields, if_version)
-    changed = api.ask(operation, missing_job(job))
+    changed = api.ask(operation, job=job)
     if as_json:
         print_document(changed)
         return

@@ -7,14 +7,12 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, Id, missing_job
-from onthedot.cli.common.moments import read_moment
-from onthedot.cli.common.names import JobName, find_job
-from onthedot.cli.common.options import RUN_STATUSES, limit_option, on_api
-from onthedot.cli.common.output import Cells, print_document, print_list, print_next, print_rows
+from onthedot.cli.documents import Documents, Id, JobName, find_job
 from onthedot.cli.jobs.get import progress_in_words, reported
 from onthedot.cli.jobs.listing import in_short
-from onthedot.cli.text import printable
+from onthedot.cli.options import RUN_STATUSES, limit_option, on_api
+from onthedot.cli.output import Cells, print_document, print_list, print_next, print_rows, printable
+from onthedot.cli.times import read_moment
 from onthedot.client import requests
 
 COLUMNS: Final = ("FIRE TIME", "STATUS", "LATE", "TOOK", "TRIES", "NAME", "JOB", "EXECUTION", "WHY", "PROGRESS")
@@ -57,9 +55,9 @@ def executions(
     if job is None and worker is None and status not in ALONE:
         raise click.UsageError("say which: JOB, --worker, or --status running or failed")
     job_id = None if job is None else find_job(api, job)
-    missing = missing_job(job_id or "") if worker is None else f"there is no pull worker {printable(worker)}"
+    missing = None if worker is None else f"there is no pull worker {printable(worker)}"
     page = partial(requests.executions, job=job_id, worker=worker, status=status)
-    found = islice(api.pages(page, "executions", missing), MAX_COUNTED if by else limit)
+    found = islice(api.pages(page, "executions", missing, job=job_id), MAX_COUNTED if by else limit)
     if by:
         _print_by_name(found, limit, as_json=as_json)
         return

@@ -7,18 +7,16 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import click
 
-from onthedot.cli.common.durations import Duration, read_duration
-from onthedot.cli.common.sections import OTHER, SectionOption
-from onthedot.cli.common.when import read_when
+from onthedot.cli.options import OTHER, Command, SectionOption
+from onthedot.cli.times import Duration, read_duration, read_when
 from onthedot.client.requests import job_request
 from onthedot.jobs import forms
 from onthedot.jobs.spec import Change, Field, Has, fields_of
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 ONE_WORK: Final = "say what the job runs: one of --http, --python, --shell and --target"
 _WORK: Final = ("http", "python", "shell", "target")
 _SWITCH: Final = {"on": True, "off": False}

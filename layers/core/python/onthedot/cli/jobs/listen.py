@@ -15,7 +15,7 @@ from typing import Any, Final
 import click
 
 from onthedot.api.times import parse_instant
-from onthedot.cli.text import printable, short
+from onthedot.cli.output import printable, short
 from onthedot.core.clock import SystemClock
 from onthedot.core.instants import format_instant, moment_of
 

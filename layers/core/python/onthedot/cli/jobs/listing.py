@@ -8,13 +8,10 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.cron_words import schedule_in_words
-from onthedot.cli.common.documents import Documents
-from onthedot.cli.common.moments import read_moment
-from onthedot.cli.common.options import filter_options, limit_option, on_api, read_filters
-from onthedot.cli.common.output import Cells, print_list, print_next
-from onthedot.cli.common.when import Past, PastTime
-from onthedot.cli.text import counted, printable
+from onthedot.cli.documents import Documents
+from onthedot.cli.options import filter_options, limit_option, on_api, read_filters
+from onthedot.cli.output import Cells, counted, print_list, print_next, printable
+from onthedot.cli.times import Past, PastTime, read_moment, schedule_in_words
 from onthedot.client import requests
 from onthedot.client.options import JobFilter
 from onthedot.client.requests import list_jobs

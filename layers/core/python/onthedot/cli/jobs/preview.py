@@ -12,8 +12,8 @@ from typing import Any, Final, TypedDict
 import click
 
 from onthedot.api.times import parse_instant
-from onthedot.cli.common.failures import Refusal
-from onthedot.cli.common.output import is_for_people, print_document, print_rows, wrapped
+from onthedot.cli.documents import Refusal
+from onthedot.cli.output import is_for_people, print_document, print_rows, wrapped
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import InvalidRequest, Problem
 from onthedot.core.instants import format_instant

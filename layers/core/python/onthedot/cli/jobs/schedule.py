@@ -7,15 +7,11 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from onthedot.cli.common.cron_words import cron_in_words
-from onthedot.cli.common.documents import Documents
-from onthedot.cli.common.durations import exactly
-from onthedot.cli.common.moments import day_and_clock, in_full, read_moment, this_moment
-from onthedot.cli.common.output import print_document, print_next
-from onthedot.cli.common.sections import WIDE, SectionedCommand
+from onthedot.cli.documents import Documents
 from onthedot.cli.jobs.job_options import job_options, read_job
-from onthedot.cli.text import printable
-from onthedot.cli.where import api_options
+from onthedot.cli.options import WIDE, SectionedCommand, api_options
+from onthedot.cli.output import print_document, print_next, printable
+from onthedot.cli.times import cron_in_words, day_and_clock, exactly, in_full, read_moment, this_moment
 from onthedot.client import requests
 from onthedot.client.options import PreviewOptions
 

@@ -5,12 +5,10 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents
-from onthedot.cli.common.names import JobName, find_job
-from onthedot.cli.common.options import on_api
-from onthedot.cli.common.output import Cells, is_for_people, print_document, print_next, print_rows
+from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.jobs.job_options import read_json
-from onthedot.cli.text import counted, printable
+from onthedot.cli.options import on_api
+from onthedot.cli.output import Cells, counted, is_for_people, print_document, print_next, print_rows, printable
 from onthedot.client import requests
 
 MAX_SHOWN: Final = 40

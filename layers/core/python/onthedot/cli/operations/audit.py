@@ -13,10 +13,9 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.output import print_document, print_rows
 from onthedot.cli.credentials import aws_errors_in_a_sentence, engine_on_table, find_table, table_options
-from onthedot.cli.text import printable
-from onthedot.cli.where import local_stack
+from onthedot.cli.documents import local_stack
+from onthedot.cli.output import print_document, print_rows, printable
 from onthedot.core import set_aside
 from onthedot.core.errors import OnthedotError, Unreadable
 from onthedot.core.instants import format_instant

@@ -3,20 +3,25 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, cast
 
 import click
 
-from onthedot.cli.common.documents import Documents
-from onthedot.cli.common.names import JobName, find_job
-from onthedot.cli.common.options import limit_option, on_api
-from onthedot.cli.common.output import Cells, is_for_people, print_document, print_next, print_rows
-from onthedot.cli.common.progress import progress
-from onthedot.cli.common.when import Past, PastTime
+from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.jobs.executions import print_executions
-from onthedot.cli.text import counted, printable
-from onthedot.cli.where import options
+from onthedot.cli.options import limit_option, on_api, options
+from onthedot.cli.output import (
+    Cells,
+    counted,
+    is_for_people,
+    print_document,
+    print_next,
+    print_rows,
+    printable,
+    progress,
+)
+from onthedot.cli.times import Past, PastTime
 from onthedot.client import requests as calls
 from onthedot.client.options import DeadLetterOptions
 from onthedot.client.requests import Operation
@@ -29,8 +34,8 @@ AT_ONCE: Final = 50
 """Dead letters of one call by ids, so that the bar moves."""
 MAX_NAMED: Final = 3
 """Runs that a sentence names."""
-NextCall = Callable[[str | None, bool], Operation[Any]]
-"""Returns the call for a cursor. True: the dry run of it."""
+NextCall = Callable[..., Operation[Any]]
+"""Returns the call for a cursor, or with `dry` the dry run of it."""
 
 letter_options: Final = options(
     click.option("--since", type=Past(), help="Only failures since then: 12h ago, or a time."),
@@ -175,23 +180,12 @@ def _part(ids: Sequence[str]) -> NextCall:
     return lambda _, dry: calls.redrive(ids, dry_run=dry)
 
 
-def _answers(api: Documents, parts: Sequence[NextCall], *, dry: bool) -> Iterator[dict[str, Any]]:
-    for part in parts:
-        cursor: str | None = None
-        while True:
-            document: dict[str, Any] = api.ask(part(cursor, dry))
-            yield document
-            cursor = document.get("next_cursor")
-            if cursor is None:
-                break
-
-
 def _sum(api: Documents, parts: Sequence[NextCall], *, dry: bool = False, expected: int = 0, as_json: bool) -> Outcome:
     """Return the outcome of all calls. When one that runs something fails, print the outcome of those before it."""
     outcome = Outcome()
     with progress() as bar:
         try:
-            for document in _answers(api, parts, dry=dry):
+            for document in chain.from_iterable(api.steps(partial(part, dry=dry)) for part in parts):
                 outcome.add(document)
                 bar.show(outcome.redriven, max(outcome.redriven, expected) or None)
                 if as_json:

@@ -10,13 +10,11 @@ from typing import Any, Final, Literal
 
 import click
 
-from onthedot.cli.common.documents import Documents
-from onthedot.cli.common.durations import in_words
-from onthedot.cli.common.moments import this_moment
-from onthedot.cli.common.output import print_document
+from onthedot.cli.documents import Documents
 from onthedot.cli.operations.dead_letters import pages
-from onthedot.cli.text import counted, printable
-from onthedot.cli.where import api_options
+from onthedot.cli.options import api_options
+from onthedot.cli.output import counted, print_document, printable
+from onthedot.cli.times import in_words, this_moment
 from onthedot.client import requests
 from onthedot.client.place import URL
 

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 
 import click
 
-from onthedot.cli.text import printable
+from onthedot.cli.output import printable
 from onthedot.core import json_text
 from onthedot.transfer.entries import FORMAT, EntryKind, from_json
 

@@ -1,24 +1,11 @@
 """`onthedot limits` and `gates`: how much of a tenant, or at a gate, runs at a time and starts in a second."""
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, encoded
-from onthedot.cli.common.failures import NotThere
-from onthedot.cli.common.output import (
-    Cells,
-    json_option,
-    print_document,
-    print_list,
-    print_next,
-    print_rows,
-    print_unchanged,
-)
 from onthedot.cli.credentials import (
-    AdminCalls,
     TableCalls,
     aws_errors_in_a_sentence,
     engine_on_table,
@@ -27,8 +14,19 @@ from onthedot.cli.credentials import (
     stage_settings,
     table_options,
 )
-from onthedot.cli.text import printable
-from onthedot.cli.where import api_options, options
+from onthedot.cli.documents import Calls, Documents, NotThere, encoded
+from onthedot.cli.options import api_options, on_api, options
+from onthedot.cli.output import (
+    Cells,
+    json_option,
+    print_document,
+    print_list,
+    print_next,
+    print_rows,
+    print_unchanged,
+    printable,
+)
+from onthedot.client import requests
 from onthedot.gates.limits import MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, MOST_WEIGHT
 
 USE_COLUMNS: Final = ("IN FLIGHT", "PER SECOND", "WAITING", "OLDEST", "STATE")
@@ -49,7 +47,6 @@ limit_options: Final = options(
     click.option("--paused", is_flag=True, help="Start nothing."),
 )
 _on_tenants: Final = options(api_options, stage_option, table_options, json_option)
-_api_and_json: Final = options(api_options, json_option)
 
 
 @click.group()
@@ -152,7 +149,7 @@ def _tenants(
     table: str | None,
     region: str | None,
     endpoint_url: str | None,
-) -> AdminCalls:
+) -> Calls:
     """Return the calls at the place that the options name, else those of the API as `find_api` finds it."""
     if sum(place is not None for place in (url, stage, table)) > 1:
         raise click.UsageError("give one of --url, --stage and --table")
@@ -195,47 +192,35 @@ def gates() -> None:
     """
 
 
-class _Gate:
-    """A gate that a command names."""
-
-    def __init__(self, name: str, url: str | None, token: str | None) -> None:
-        self.name = printable(name)
-        self.path = f"/v1/gates/{encoded(name)}"
-        self.calls = Documents(url, token, f"there is no gate {self.name}")
-
-    def read(self) -> Mapping[str, Any]:
-        return _checked(self.calls.get(self.path))
-
-    def put(self, values: Mapping[str, Any], *, as_json: bool) -> None:
-        gate = self.calls.put(self.path, {limit: values.get(limit) for limit in GATE_LIMITS})
-        if as_json:
-            print_unchanged(gate)
-            return
-        click.echo(f"Gate {self.name}: {_in_words(_checked(gate))}.")
-        print_next(f"onthedot gates show {self.name}", "onthedot gates list")
+def _name(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
+    if not name:
+        raise click.BadParameter("is empty; give the name of a gate")
+    return name.encode(errors="replace").decode()
 
 
-def _checked(gate: Any) -> Mapping[str, Any]:
-    if not isinstance(gate, dict) or "name" not in gate:
-        raise click.ClickException("the answer is not a gate; is the URL right?")
+_on_gate: Final = options(click.argument("name", callback=_name), on_api)
+
+
+def _read(api: Documents, name: str) -> Mapping[str, Any]:
+    gate: Mapping[str, Any] = api.ask(requests.gate(name), f"there is no gate {printable(name)}")
     return gate
 
 
-def _on_gate(command: Callable[..., None]) -> Callable[..., Any]:
-    """Add NAME, --url, --token and --json. The command gets the gate that they name, and `as_json`."""
-
-    @wraps(command)
-    def called(name: str, url: str | None, token: str | None, **given: Any) -> None:
-        command(_Gate(name, url, token), **given)
-
-    return options(click.argument("name"), _api_and_json)(called)
+def _put(api: Documents, name: str, limits: Mapping[str, Any], *, as_json: bool) -> None:
+    in_flight, per_second, burst, paused = (limits.get(limit) for limit in GATE_LIMITS)
+    gate = api.ask(requests.set_gate(name, in_flight, per_second, burst, paused=bool(paused)))
+    if as_json:
+        print_unchanged(gate)
+        return
+    click.echo(f"Gate {printable(name)}: {_in_words(gate)}.")
+    print_next(f"onthedot gates show {printable(name)}", "onthedot gates list")
 
 
 @gates.command("set")
 @limit_options
 @click.option("--no-limits", is_flag=True, help="Limit nothing.")
 @_on_gate
-def set_gate(gate: _Gate, no_limits: bool, as_json: bool, **limits: Any) -> None:
+def set_gate(name: str, no_limits: bool, api: Documents, as_json: bool, **limits: Any) -> None:
     """Create gate NAME, or replace all its limits.
 
     The command returns when the limits are in force everywhere, after some seconds.
@@ -250,36 +235,36 @@ def set_gate(gate: _Gate, no_limits: bool, as_json: bool, **limits: Any) -> None
         raise click.UsageError(f"--no-limits does not go with --{chosen[0].replace('_', '-')}; keep one of them")
     if not no_limits and not {*chosen} - {"burst"}:
         raise click.UsageError("give --in-flight, --per-second, --paused or --no-limits")
-    gate.put(limits, as_json=as_json)
+    _put(api, name, limits, as_json=as_json)
 
 
 @gates.command("pause")
 @_on_gate
-def pause_gate(gate: _Gate, as_json: bool) -> None:
+def pause_gate(name: str, api: Documents, as_json: bool) -> None:
     """Start nothing at gate NAME until it is resumed. Its limits stay.
 
     \b
     Example:
       onthedot gates pause stripe
     """
-    gate.put({**gate.read(), "paused": True}, as_json=as_json)
+    _put(api, name, {**_read(api, name), "paused": True}, as_json=as_json)
 
 
 @gates.command("resume")
 @_on_gate
-def resume_gate(gate: _Gate, as_json: bool) -> None:
+def resume_gate(name: str, api: Documents, as_json: bool) -> None:
     """Let runs at gate NAME start again, within its limits.
 
     \b
     Example:
       onthedot gates resume stripe
     """
-    gate.put({**gate.read(), "paused": False}, as_json=as_json)
+    _put(api, name, {**_read(api, name), "paused": False}, as_json=as_json)
 
 
 @gates.command("show")
 @_on_gate
-def show_gate(gate: _Gate, as_json: bool) -> None:
+def show_gate(name: str, api: Documents, as_json: bool) -> None:
     """Show gate NAME, or one key of it as NAME:KEY, with its holders and the runs that wait.
 
     \b
@@ -287,10 +272,10 @@ def show_gate(gate: _Gate, as_json: bool) -> None:
       onthedot gates show stripe
       onthedot gates show customer:42 --json
     """
+    shown, cells = _read(api, name), Cells()
     if as_json:
-        print_unchanged(gate.calls.get(gate.path))
+        print_unchanged(shown)
         return
-    shown, cells = gate.read(), Cells()
     changed = cells.time(shown.get("changed_at")), shown.get("changed_by") or "-"
     print_rows(("GATE", *USE_COLUMNS, "SET", "BY"), [(shown["name"], *_use(shown), *changed)])
     if holders := shown.get("holders"):
@@ -302,33 +287,33 @@ def show_gate(gate: _Gate, as_json: bool) -> None:
 
 
 @gates.command("list")
-@_api_and_json
-def list_gates(url: str | None, token: str | None, as_json: bool) -> None:
+@on_api
+def list_gates(api: Documents, as_json: bool) -> None:
     """Show all gates with their limits, the attempts they let through, and the runs that wait.
 
     \b
     Example:
       onthedot gates list
     """
-    found = Documents(url, token).entries("/v1/gates", "gates")
+    found = api.pages(requests.gates, "gates")
     none = "There are no gates. Create one: onthedot gates set NAME --in-flight 5"
     print_list(found, ("GATE", *USE_COLUMNS), lambda one: (str(one["name"]), *_use(one)), none, as_json=as_json)
 
 
 @gates.command("delete")
 @_on_gate
-def delete_gate(gate: _Gate, as_json: bool) -> None:
+def delete_gate(name: str, api: Documents, as_json: bool) -> None:
     """Delete gate NAME. Runs that wait there, and jobs that name it, continue without it.
 
     \b
     Example:
       onthedot gates delete stripe
     """
-    deleted = gate.calls.delete(gate.path)
+    deleted = api.ask(requests.delete_gate(name)._replace(repeatable=False), f"there is no gate {printable(name)}")
     if as_json:
         print_unchanged(deleted)
     else:
-        click.echo(f"Gate {gate.name} is deleted.")
+        click.echo(f"Gate {printable(name)} is deleted.")
 
 
 def _use(shown: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,11 +8,9 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from onthedot.cli.common.documents import Documents
-from onthedot.cli.common.durations import age, briefly
-from onthedot.cli.common.moments import day_and_clock, read_moment, this_moment
-from onthedot.cli.common.options import on_api
-from onthedot.cli.common.output import (
+from onthedot.cli.documents import Documents
+from onthedot.cli.options import on_api
+from onthedot.cli.output import (
     Cells,
     cut,
     fitted,
@@ -21,10 +19,12 @@ from onthedot.cli.common.output import (
     print_document,
     print_list,
     print_next,
+    printable,
+    short,
     width,
     wrapped,
 )
-from onthedot.cli.text import printable, short
+from onthedot.cli.times import age, briefly, day_and_clock, read_moment, this_moment
 from onthedot.client import requests
 
 STATES: Final = {"on_time": "green", "idle": "green", "late": "red", "failing": "red", "held_up": "yellow"}

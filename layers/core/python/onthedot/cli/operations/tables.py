@@ -5,8 +5,6 @@ from typing import Final
 
 import click
 
-from onthedot.cli.common.output import document_option, print_document, print_rows
-from onthedot.cli.common.progress import progress
 from onthedot.cli.credentials import (
     LOCAL_STAGE,
     aws_errors_in_a_sentence,
@@ -16,7 +14,7 @@ from onthedot.cli.credentials import (
     table_options,
     use_local_aws,
 )
-from onthedot.cli.text import counted
+from onthedot.cli.output import counted, document_option, print_document, print_rows, progress
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import OnthedotError
 from onthedot.core.instants import format_instant

@@ -8,11 +8,9 @@ from typing import Any, Final
 import click
 
 from onthedot.access.tenants import Action, Deleted, change_jobs, delete_tenant
-from onthedot.cli.common.output import document_option, print_document
-from onthedot.cli.common.progress import Bar, progress
 from onthedot.cli.credentials import aws_errors_in_a_sentence, required_stage, stage_settings
-from onthedot.cli.text import counted, printable
-from onthedot.cli.where import options
+from onthedot.cli.options import options
+from onthedot.cli.output import Bar, counted, document_option, print_document, printable, progress
 from onthedot.core.errors import InvalidRequest
 from onthedot.engine import Engine
 

@@ -6,18 +6,16 @@ from typing import Any, Final
 import click
 
 from onthedot.access.tokens import ROLES, TEXT_PREFIX
-from onthedot.cli.common.documents import Documents, encoded
-from onthedot.cli.common.output import Cells, json_option, print_document, print_list, print_next
 from onthedot.cli.credentials import (
-    AdminCalls,
     TableCalls,
     aws_errors_in_a_sentence,
     engine_on_table,
     stage_option,
     stage_table,
 )
-from onthedot.cli.text import printable
-from onthedot.cli.where import api_options, options
+from onthedot.cli.documents import Calls, Documents, encoded
+from onthedot.cli.options import api_options, options
+from onthedot.cli.output import Cells, json_option, print_document, print_list, print_next, printable
 from onthedot.core.clock import SystemClock
 from onthedot.core.instants import format_instant
 from onthedot.schedules.zones import LAST_INSTANT
@@ -128,7 +126,7 @@ def revoke(token_id: str, as_json: bool, **where: Any) -> None:
         click.echo(f"Token {printable(token_id)} is revoked.")
 
 
-def find_tokens(*, url: str | None, token: str | None, stage: str | None) -> AdminCalls:
+def find_tokens(*, url: str | None, token: str | None, stage: str | None) -> Calls:
     """Return the calls at the place that the options name, else those of the API as `find_api` finds it."""
     if stage is None:
         return Documents(url, token, MISSING)
@@ -137,7 +135,7 @@ def find_tokens(*, url: str | None, token: str | None, stage: str | None) -> Adm
     return tokens_of_stage(stage)
 
 
-def tokens_of_stage(stage: str) -> AdminCalls:
+def tokens_of_stage(stage: str) -> Calls:
     table = stage_table(stage)
     with aws_errors_in_a_sentence(table):
         return TableCalls(engine_on_table(table, {}, shards=1), table, MISSING)

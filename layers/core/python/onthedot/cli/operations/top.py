@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, missing_job
-from onthedot.cli.common.durations import Duration, age
-from onthedot.cli.common.moments import this_moment
-from onthedot.cli.common.output import cut, json_option, wrapped
+from onthedot.cli.documents import Documents
 from onthedot.cli.jobs.get import clock_of, in_local_times, moments_of
 from onthedot.cli.operations.overview import INDENT, Line, lines_of, print_overview, sections_of
-from onthedot.cli.text import printable
-from onthedot.cli.where import api_options
+from onthedot.cli.options import api_options
+from onthedot.cli.output import cut, json_option, printable, wrapped
+from onthedot.cli.times import Duration, age, this_moment
 from onthedot.client import requests
 
 if TYPE_CHECKING:
@@ -205,7 +203,7 @@ def _live(readings: _Readings, api: Documents) -> None:
 def _explained(api: Documents, job_id: str) -> Sequence[str]:
     """Return the explanation of a job as sentences, or why there is none."""
     try:
-        found = api.ask(requests.explain(job_id), missing_job(job_id))
+        found = api.ask(requests.explain(job_id), job=job_id)
     except click.ClickException as error:
         return [error.format_message()]
     now = this_moment()

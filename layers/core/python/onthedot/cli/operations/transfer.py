@@ -12,13 +12,11 @@ from urllib.parse import urlencode
 
 import click
 
-from onthedot.cli.common.documents import Documents
-from onthedot.cli.common.output import document_option, print_document
-from onthedot.cli.common.progress import Bar, progress
+from onthedot.cli.documents import Calls, Documents, get_call
 from onthedot.cli.operations.export_file import ExportFile, ExportWriter, new_file, read_export
 from onthedot.cli.operations.tokens import Lifetime
-from onthedot.cli.text import counted, printable
-from onthedot.cli.where import api_options
+from onthedot.cli.options import api_options
+from onthedot.cli.output import Bar, counted, document_option, print_document, printable, progress
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import OnthedotError
 from onthedot.core.instants import format_instant
@@ -105,7 +103,7 @@ def _opened(file: Path, *, force: bool) -> Iterator[BinaryIO]:
 
 
 def _write(
-    calls: Documents, writer: ExportWriter, chosen: Mapping[str, str], bar: Bar, *, freeze: bool, wait_ms: int
+    calls: Calls, writer: ExportWriter, chosen: Mapping[str, str], bar: Bar, *, freeze: bool, wait_ms: int
 ) -> dict[str, Any]:
     """Write the export. With `freeze`, the stage notes that it is whole before the last line is written."""
     unreadable, read, total = [], 0, 0
@@ -129,7 +127,7 @@ def _write(
     return {"freeze_id": freeze_id, "counts": dict(writer.counts), "unreadable": unreadable}
 
 
-def _frozen(calls: Documents, bar: Bar, wait_ms: int) -> Any:
+def _frozen(calls: Calls, bar: Bar, wait_ms: int) -> Any:
     """Freeze the stage, and wait until nothing changes there any more."""
     stage = _settled(calls, calls.post("/v1/stage/freeze", {}), bar.say)
     until = time.monotonic() + wait_ms / 1000
@@ -144,7 +142,7 @@ def _frozen(calls: Documents, bar: Bar, wait_ms: int) -> Any:
     return stage
 
 
-def _settled(calls: Documents, stage: Any, show: Callable[[str], None]) -> Any:
+def _settled(calls: Calls, stage: Any, show: Callable[[str], None]) -> Any:
     """Wait until all parts of the stage follow its state, and return it. Raise click.ClickException if it changed."""
     first = stage
     while (left := stage["settles_in_ms"]) > 0:
@@ -156,14 +154,8 @@ def _settled(calls: Documents, stage: Any, show: Callable[[str], None]) -> Any:
     return stage
 
 
-def _pages(calls: Documents, **query: str) -> Iterator[Any]:
-    cursor: str | None = None
-    while True:
-        page = calls.get("/v1/export", **query, cursor=cursor)
-        yield page
-        cursor = page["next_cursor"]
-        if cursor is None:
-            return
+def _pages(calls: Calls, **query: str) -> Iterator[Any]:
+    return calls.steps(lambda cursor: get_call("/v1/export", {**query, "cursor": cursor}))
 
 
 @dataclass(slots=True)
@@ -239,7 +231,7 @@ def _freeze_of(export: ExportFile, *, without_freeze: bool) -> str:
     return f"unfrozen_{export.digest[:16]}"
 
 
-def _import(calls: Documents, export: ExportFile, freeze_id: str, *, dry_run: bool) -> _Imported:
+def _import(calls: Calls, export: ExportFile, freeze_id: str, *, dry_run: bool) -> _Imported:
     result, done = _Imported(), 0
     with progress("importing") as bar:
         if not dry_run:

@@ -1,4 +1,4 @@
-"""What commands print: tables, JSON documents, and the next useful commands.
+"""What commands print: tables, JSON documents, bars, and the next useful commands.
 
 stdout has nothing but data; notes go to stderr. A terminal gets words and one line a row, a pipe gets tabs and the
 API's own values.
@@ -11,13 +11,14 @@ import sys
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from onthedot.cli.common.durations import briefly
-from onthedot.cli.common.moments import day_and_clock, read_moment, this_moment
-from onthedot.cli.text import printable, short
+from onthedot.cli.times import briefly, day_and_clock, read_moment, this_moment
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 GAP: Final = 2
 MIN_WIDTH: Final = 6
@@ -27,12 +28,29 @@ MIN_TEXT_WIDTH: Final = 12
 TEXTS: Final = frozenset({"WHY", "PROGRESS", "SCHEDULE", "CAPABILITIES", "HEAVIEST", "AFTER"})
 """Columns that are cut before times and names, which a user copies into the next command."""
 NOTHING: Final = "-"
+MOST_SHOWN: Final = 200
+"""Characters of one value that people see. `--json` has all of them."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the API's answer; a list as JSON lines.")
 document_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 result_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as one JSON document, and the steps to stderr."
 )
+
+
+def printable(text: str) -> str:
+    """Return the text with escapes for characters that could control a terminal."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def short(text: str) -> str:
+    """Return the text, or its beginning and its length."""
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text):,} characters)"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun, such as "1 job" or "2,300 jobs"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 @contextmanager
@@ -184,3 +202,44 @@ def wrapped(text: str, cells: int) -> list[str]:
         while width(lines[-1]) > room:
             lines[-1:] = [lines[-1][:room], lines[-1][room:]]
     return lines
+
+
+class Bar:
+    """A bar of finished steps on stderr, which disappears at the end. Without a terminal it draws nothing."""
+
+    def __init__(self, drawn: "Progress | None" = None) -> None:
+        self._drawn = drawn
+        self._task = None if drawn is None else drawn.add_task("", total=None)
+
+    def show(self, done: int, total: int | None = None, text: str | None = None) -> None:
+        """Show how many steps of how many are done, and a text beside them."""
+        if self._drawn is not None and self._task is not None:
+            self._drawn.update(self._task, completed=done, total=total, description=text)
+
+    def say(self, text: str) -> None:
+        """Change the text only."""
+        if self._drawn is not None and self._task is not None:
+            self._drawn.update(self._task, description=text)
+
+
+@contextmanager
+def progress(text: str = "") -> Iterator[Bar]:
+    """Give a bar for the time of a block. rich is loaded for a terminal only: that takes a tenth of a second."""
+    if not sys.stderr.isatty():
+        yield Bar()
+        return
+    from rich.console import Console  # noqa: PLC0415 - see the docstring
+    from rich.progress import (  # noqa: PLC0415 - see the docstring
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as drawn:
+        bar = Bar(drawn)
+        bar.say(text)
+        yield bar
