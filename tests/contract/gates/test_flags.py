@@ -8,8 +8,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId, keys_slot
 from onthedot.core.ports import Clock, RunStore, SlotEntry
 from onthedot.core.records import Kind, Status
-from onthedot.gates.ports import GateAnswer
-from onthedot.gates.state import GateChange, GateState, Holder
+from onthedot.gates.state import GateAnswer, GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore
 from tests.builders import a_run
 from tests.contract.kits.kit import PAGE_SIZE, Kit

@@ -8,8 +8,7 @@ import pytest
 
 from onthedot.core.gate_names import GateId, queue_gate, tenant_gate
 from onthedot.core.ids import event_run_id, stamped_run_id
-from onthedot.gates.ports import GateAnswer
-from onthedot.gates.state import PAGE, GateChange, GateState, Holder
+from onthedot.gates.state import PAGE, GateAnswer, GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore
 from tests.contract.kits.kit import Kit
 

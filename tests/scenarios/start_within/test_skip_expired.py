@@ -35,11 +35,7 @@ def sent(simulation: Simulation) -> Record:
 
 def wake(simulation: Simulation, run: Record) -> None:
     now, deployment = simulation.clock.now(), simulation.world.deployment
-    simulation.world.store.move(
-        lifecycle.wake(
-            run.run_id, run.generation, LIST, due_at=run.due_at, now=now, deployment=deployment, woken="stripe"
-        )
-    )
+    simulation.world.store.move(lifecycle.wake(run, now, deployment=deployment, woken="stripe"))
 
 
 PLACES = pytest.mark.parametrize("made", [waiting_at_gate, sent])

@@ -15,8 +15,7 @@ from onthedot.core.keys import Key
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.gates.grouped import GroupedGates
-from onthedot.gates.ports import GateAnswer
-from onthedot.gates.state import GateChange, GateState, Holder
+from onthedot.gates.state import GateAnswer, GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore
 from tests.builders import VirtualClock
 

@@ -219,10 +219,7 @@ def test_a_run_that_was_woken_meanwhile_is_left_alone(api: Api, world: World, mo
     real = lifecycle.release
 
     def release(run: Record, now: int, **options: Any) -> Any:
-        assert run.slot is not None
-        wake = lifecycle.wake(
-            run_id, run.generation, run.slot, due_at=run.due_at, now=now, deployment=world.deployment, woken="stripe"
-        )
+        wake = lifecycle.wake(run, now, deployment=world.deployment, woken="stripe")
         assert isinstance(world.store.move(wake), Moved)
         return real(run, now, **options)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.core.engine import Core
 from onthedot.core.gate_names import GateId
-from onthedot.gates.ports import KnownGate
+from onthedot.gates.state import KnownGate
 from onthedot.transfer.ports import Transfer
 
 if TYPE_CHECKING:

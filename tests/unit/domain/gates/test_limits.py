@@ -1,4 +1,4 @@
-"""Limits: what can be kept strictly, what stops, and which change makes them stricter."""
+"""Limits: what can be kept strictly, and what stops."""
 
 import pytest
 
@@ -44,27 +44,6 @@ def test_no_limit_is_empty() -> None:
     assert GateLimits().is_empty
     assert not ANY.is_empty
     assert not ANY.is_stopped
-
-
-@pytest.mark.parametrize(
-    ("after", "before", "stricter"),
-    [
-        (GateLimits(in_flight=4), GateLimits(in_flight=5), True),
-        (GateLimits(in_flight=5), GateLimits(in_flight=5), False),
-        (GateLimits(in_flight=6), GateLimits(in_flight=5), False),
-        (GateLimits(), GateLimits(in_flight=5), False),
-        (GateLimits(in_flight=5), GateLimits(), True),
-        (GateLimits(in_flight=5), None, True),
-        (GateLimits(), None, False),
-        (GateLimits(per_second=1.0), GateLimits(per_second=2.0), True),
-        (GateLimits(per_second=1.0, burst=1), GateLimits(per_second=1.0, burst=2), True),
-        (GateLimits(per_second=1.0, burst=2), GateLimits(per_second=1.0), False),
-        (GateLimits(in_flight=9, paused=True), GateLimits(in_flight=5), True),
-        (GateLimits(in_flight=5), GateLimits(in_flight=5, paused=True), False),
-    ],
-)
-def test_which_change_is_stricter(after: GateLimits, before: GateLimits | None, stricter: bool) -> None:
-    assert after.is_stricter_than(before) is stricter
 
 
 def test_a_tenant_without_limits_has_weight_one() -> None:

@@ -164,10 +164,7 @@ def waiting() -> Record:
 
 
 def woken(at: int | None = None) -> Move:
-    run = waiting()
-    return lifecycle.wake(
-        run.run_id, run.generation, LIST, due_at=run.due_at, now=LATER, deployment=DEPLOYMENT, woken="stripe", at=at
-    )
+    return lifecycle.wake(waiting(), LATER, deployment=DEPLOYMENT, woken="stripe", at=at)
 
 
 def reserved(at: int, deployment: Deployment = DEPLOYMENT) -> Move:

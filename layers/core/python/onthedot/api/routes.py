@@ -15,7 +15,6 @@ from onthedot.core.errors import Unavailable
 from onthedot.core.instants import format_instant
 from onthedot.events import api as events
 from onthedot.gates import api as gates
-from onthedot.gates import limits_api as limits
 from onthedot.jobs import api as jobs
 from onthedot.jobs import dead_letters_api as dead_letters
 from onthedot.jobs import executions_api as executions
@@ -25,7 +24,7 @@ from onthedot.statistics import api as statistics
 from onthedot.statistics.health import TickReport, TickStatus, read_ticks
 from onthedot.transfer import api as transfer
 from onthedot.workers import api as workers
-from onthedot.workers import queues_api as queues
+from onthedot.workers import queues
 from onthedot.workflows import api as workflows
 
 
@@ -63,7 +62,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *queues.ROUTES,
     *statistics.ROUTES,
     *gates.ROUTES,
-    *limits.ROUTES,
+    *gates.LIMITS_ROUTES,
     *tokens.ROUTES,
     *dead_letters.ROUTES,
     *signing_keys.ROUTES,

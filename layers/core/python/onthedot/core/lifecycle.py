@@ -6,7 +6,7 @@ and of a run that was set aside or whose pool is gone. Use cases choose the move
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from onthedot.core.endings import (
     all_children,
@@ -39,6 +39,9 @@ from onthedot.core.slots import (
     watch_slot,
 )
 from onthedot.core.start_window import why_expired
+
+if TYPE_CHECKING:
+    from onthedot.core.ports import SlotEntry
 
 LEASE_MS: Final = 30_000
 CLOCK_MARGIN_MS: Final = 2_000
@@ -397,28 +400,25 @@ def leave_list(run_id: str, generation: str, slot: str, fire_slot: str) -> Move:
 
 
 def wake(
-    run_id: str,
-    generation: str,
-    slot: str,
-    *,
-    due_at: int,
+    run: "Record | SlotEntry",
     now: int,
+    *,
     deployment: Deployment,
     woken: str | None,
     at: int | None = None,
     claim_token: str | None = None,
 ) -> Move:
     """Take a run off a waiting list, to send it: now, or for the instant `at`."""
-    due = max(due_at, now) if at is None else at
+    due = max(run.due_at, now) if at is None else at
     changes: dict[str, Any] = {
-        "slot": watch_slot(shard_of(job_id_of(run_id), deployment.shards), due, now),
+        "slot": watch_slot(shard_of(job_id_of(run.run_id), deployment.shards), due, now),
         "woken": woken,
         "claim_token": claim_token,
     }
     if at is not None:
         changes["due_at"] = at
-    expect = Expect(frozenset({Status.PENDING}), {"generation": generation, "slot": slot})
-    return Move(run_id, expect, Status.DISPATCHED, changes)
+    expect = Expect(frozenset({Status.PENDING}), {"generation": run.generation, "slot": run.slot})
+    return Move(run.run_id, expect, Status.DISPATCHED, changes)
 
 
 def reserve(

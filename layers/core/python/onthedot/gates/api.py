@@ -1,6 +1,5 @@
-"""Gates: set, show, list and delete them."""
+"""Gates: set, show, list and delete them. Limits of tenants, for admins: set, list and clear them."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from typing_extensions import TypedDict
@@ -10,12 +9,12 @@ from onthedot.api.fields import PageQuery
 from onthedot.api.lists import open_cursor, sign_cursor
 from onthedot.api.reading import read_model
 from onthedot.api.route import RequestContext, Route
+from onthedot.core.gate_names import tenant_gate
 from onthedot.core.instants import format_instant
-from onthedot.gates import manage as deleting
+from onthedot.gates import manage
 from onthedot.gates import show as showing
-from onthedot.gates.fields import GateFields, read_limits
-from onthedot.gates.limits import GateLimits
-from onthedot.gates.manage import put_gate
+from onthedot.gates.fields import GateFields, TenantLimitsFields, read_limits
+from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.show import GateDetails, GateUse, ShownGate
 from onthedot.jobs.answers import DeletedView
 
@@ -93,6 +92,26 @@ class GateDetailsView(GateView):
     first_waiting_keys: list[str]
 
 
+class TenantLimitsView(LimitsView, UseView):
+    """The limits of a tenant, and their use."""
+
+    tenant: str
+    weight: int
+
+
+class AllLimitsView(TypedDict):
+    """One page of the tenants that have limits, by name. Send `next_cursor` as `cursor` to get the next page."""
+
+    limits: list[TenantLimitsView]
+    next_cursor: str | None
+
+
+class ClearedView(TypedDict):
+    """The answer to a delete: whether the tenant had limits. It has none now."""
+
+    deleted: bool
+
+
 def limits_view(limits: GateLimits) -> LimitsView:
     return {
         "in_flight": limits.in_flight,
@@ -120,32 +139,33 @@ def gate_view(gate: ShownGate, now: int) -> GateView:
     return {"name": gate.named, **limits_view(gate.limits), **use_view(gate.use, now)}
 
 
-def gates_view(gates: Sequence[ShownGate], next_cursor: str | None, now: int) -> GatesView:
-    return {"gates": [gate_view(gate, now) for gate in gates], "next_cursor": next_cursor}
+def tenant_limits_view(tenant: str, limits: TenantLimits, use: GateUse | None, now: int) -> TenantLimitsView:
+    return {"tenant": tenant, **limits_view(limits), "weight": limits.weight, **use_view(use, now)}
 
 
 def gate_details_view(details: GateDetails, now: int) -> GateDetailsView:
     """Return a gate with its holders and the keys at which runs wait."""
+    named = details.named
     return {
         **gate_view(details.gate, now),
         "holders": [
             {
                 "execution_id": holder.run_id,
-                "job_id": holder.job_id,
-                "name": holder.name,
-                "since": format_instant(holder.since),
-                "worker_id": holder.worker,
+                "job_id": named.job_id(holder.run_id),
+                "name": named.name(holder.run_id),
+                "since": format_instant(holder.at),
+                "worker_id": named.worker(holder),
             }
             for holder in details.holders
         ],
         "first_waiting": [
             {
-                "execution_id": run.run_id,
-                "job_id": run.job_id,
-                "name": run.name,
-                "fire_time": format_instant(run.due_at),
+                "execution_id": entry.run_id,
+                "job_id": named.job_id(entry.run_id),
+                "name": named.name(entry.run_id),
+                "fire_time": format_instant(entry.due_at),
             }
-            for run in details.waiting
+            for entry in details.waiting
         ],
         "waiting_keys": details.waiting_keys.number,
         "waiting_keys_is_more": details.waiting_keys.is_more,
@@ -155,7 +175,8 @@ def gate_details_view(details: GateDetails, now: int) -> GateDetailsView:
 
 def set_gate(context: RequestContext) -> GateDetailsView:
     """Make a gate, or replace its limits. Answer when they are in force."""
-    put_gate(context.engine, context.tenant, context.id, read_limits(context.request.body), context.caller)
+    limits = read_limits(GateFields, context.request.body).limits()
+    manage.put_gate(context.engine, context.tenant, context.id, limits, context.caller)
     return show_gate(context)
 
 
@@ -171,13 +192,40 @@ def list_gates(context: RequestContext) -> GatesView:
     # Viewers are not shown the signing key, so they cannot make a cursor.
     secret = keys_of(context.engine, context.tenant)[0].secret
     page = showing.list_gates(context.engine, context.tenant, query.limit, open_cursor(secret, query.cursor))
-    return gates_view(page.items, sign_cursor(secret, page.cursor), context.engine.clock.now())
+    now = context.engine.clock.now()
+    return {"gates": [gate_view(gate, now) for gate in page.items], "next_cursor": sign_cursor(secret, page.cursor)}
 
 
 def delete_gate(context: RequestContext) -> DeletedView:
     """Delete a gate."""
-    deleting.delete_gate(context.engine, context.tenant, context.id)
+    manage.delete_gate(context.engine, context.tenant, context.id)
     return {"deleted": True}
+
+
+_PAGES: Final = "limits"
+"""A cursor is the name of a tenant. An admin may read all of them, so it needs no secret."""
+
+
+def list_limits(context: RequestContext) -> AllLimitsView:
+    """Answer a page of the tenants that have limits."""
+    query = read_model(PageQuery, context.request.query)
+    page = showing.list_limits(context.engine, query.limit, open_cursor(_PAGES, query.cursor))
+    now = context.engine.clock.now()
+    shown = [tenant_limits_view(tenant, limits, use, now) for tenant, limits, use in page.items]
+    return {"limits": shown, "next_cursor": sign_cursor(_PAGES, page.cursor)}
+
+
+def set_limits(context: RequestContext) -> TenantLimitsView:
+    """Replace the limits of a tenant. Answer when they are in force."""
+    tenant, limits = context.id, read_limits(TenantLimitsFields, context.request.body).limits()
+    limits = manage.put_limits(context.engine, tenant, limits, context.caller)
+    use = showing.use_of(context.engine, tenant_gate(tenant))
+    return tenant_limits_view(tenant, limits, use, context.engine.clock.now())
+
+
+def clear_limits(context: RequestContext) -> ClearedView:
+    """Remove the limits of a tenant."""
+    return {"deleted": manage.clear_limits(context.engine, context.id)}
 
 
 ROUTES: Final = (
@@ -206,5 +254,37 @@ ROUTES: Final = (
         "Delete a gate; runs that wait there go on without it",
         DeletedView,
         errors=(404, 422),
+    ),
+)
+
+LIMITS_ROUTES: Final = (
+    Route(
+        "GET",
+        "/v1/limits",
+        list_limits,
+        "List the tenants that have limits, with their use",
+        AllLimitsView,
+        query=PageQuery,
+        for_admins=True,
+        errors=(422,),
+    ),
+    Route(
+        "PUT",
+        "/v1/limits/{tenant}",
+        set_limits,
+        "Replace the limits of a tenant; answers when they are in force",
+        TenantLimitsView,
+        body=TenantLimitsFields,
+        for_admins=True,
+        errors=(400, 413, 422),
+    ),
+    Route(
+        "DELETE",
+        "/v1/limits/{tenant}",
+        clear_limits,
+        "Remove the limits of a tenant, which goes on without",
+        ClearedView,
+        for_admins=True,
+        errors=(422,),
     ),
 )

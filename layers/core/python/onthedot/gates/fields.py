@@ -1,18 +1,23 @@
-"""Models of the requests about gates, and the fields of jobs that name gates."""
+"""Models of the requests about gates and limits, and the fields of jobs that name gates."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
 from onthedot.api.fields import Fields, describe_nulls, printable
-from onthedot.api.reading import SMALL_BODY, read_object, read_without_nulls
+from onthedot.api.reading import SMALL_BODY, read_model, read_object
 from onthedot.core.errors import Problem
 from onthedot.core.gate_names import MOST_KEY_CHARACTERS, NAME
-from onthedot.gates.limits import LEAST_PER_SECOND, MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, GateLimits
-
-NO_LIMIT: Final = frozenset({"in_flight", "per_second", "burst", "paused"})
-"""Fields that may be null."""
+from onthedot.gates.limits import (
+    LEAST_PER_SECOND,
+    MOST_BURST,
+    MOST_IN_FLIGHT,
+    MOST_PER_SECOND,
+    MOST_WEIGHT,
+    GateLimits,
+    TenantLimits,
+)
 
 
 def _gate(text: str) -> str:
@@ -27,13 +32,13 @@ def _gate(text: str) -> str:
 GateName = Annotated[str, AfterValidator(_gate)]
 
 
-def describe_bounds(least: float, most: float) -> dict[str, JsonValue]:
-    """Return the bounds of a number for the OpenAPI document. The domain checks them."""
+def _bounds(least: float, most: float) -> dict[str, JsonValue]:
+    """Return the bounds of a number for the OpenAPI document. `limits.problems` checks them."""
     return {"minimum": least, "maximum": most}
 
 
 def _with_nulls(schema: dict[str, Any]) -> None:
-    describe_nulls(schema, NO_LIMIT)
+    describe_nulls(schema, schema["properties"].keys())
 
 
 class GateFields(Fields):
@@ -45,21 +50,21 @@ class GateFields(Fields):
         int | None,
         Field(
             description="most attempts that run at a time; 0 stops the gate",
-            json_schema_extra=describe_bounds(0, MOST_IN_FLIGHT),
+            json_schema_extra=_bounds(0, MOST_IN_FLIGHT),
         ),
     ] = None
     per_second: Annotated[
         float | None,
         Field(
             description=f"most starts a second; 0 stops the gate, and more than that is {LEAST_PER_SECOND} or more",
-            json_schema_extra=describe_bounds(0, MOST_PER_SECOND),
+            json_schema_extra=_bounds(0, MOST_PER_SECOND),
         ),
     ] = None
     burst: Annotated[
         int | None,
         Field(
             description="starts at once after a quiet time (1); only with per_second",
-            json_schema_extra=describe_bounds(1, MOST_BURST),
+            json_schema_extra=_bounds(1, MOST_BURST),
         ),
     ] = None
     paused: Annotated[bool | None, Field(description="whether nothing starts")] = None
@@ -68,15 +73,34 @@ class GateFields(Fields):
         return GateLimits(self.in_flight, self.per_second, self.burst, bool(self.paused))
 
 
-def read_limits(body: bytes) -> GateLimits:
-    """Return the limits in a body. Raise ApiError or InvalidRequest."""
-    return read_without_nulls(GateFields, read_object(body, SMALL_BODY), NO_LIMIT).limits()
+class TenantLimitsFields(GateFields):
+    """The limits of a tenant. They replace all limits that it has. null, or a field that is left out: no limit."""
+
+    weight: Annotated[
+        int | None,
+        Field(
+            description="share of the tenant beside tenants of weight 1 (1)",
+            json_schema_extra=_bounds(1, MOST_WEIGHT),
+        ),
+    ] = None
+
+    def limits(self) -> TenantLimits:
+        weight = 1 if self.weight is None else self.weight
+        return TenantLimits(self.in_flight, self.per_second, self.burst, bool(self.paused), weight=weight)
+
+
+AnyLimits = TypeVar("AnyLimits", bound=GateFields)
+
+
+def read_limits(model: type[AnyLimits], body: bytes) -> AnyLimits:
+    """Return the limits in a body. Each field may be null. Raise ApiError or InvalidRequest."""
+    return read_model(model, read_object(body, SMALL_BODY))
 
 
 def repeated_gate_problems(gates: Sequence[str]) -> list[Problem]:
     """Return a problem for each gate that a job names again."""
     return [
-        Problem(f"gates.{number}", "stands here twice; remove one")
+        Problem(f"gates.{number}", "is listed twice; remove one")
         for number, gate in enumerate(gates)
         if gate in gates[:number]
     ]

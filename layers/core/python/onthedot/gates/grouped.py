@@ -13,8 +13,7 @@ from typing import Any, Generic, TypeVar
 from onthedot.core.gate_names import GateId
 from onthedot.core.items import Items
 from onthedot.core.ports import Clock
-from onthedot.gates.ports import GateAnswer
-from onthedot.gates.state import GateState, Holder
+from onthedot.gates.state import GateAnswer, GateState, Holder
 from onthedot.gates.state_store import GateStore
 
 Key = TypeVar("Key", bound=Hashable)

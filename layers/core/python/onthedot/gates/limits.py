@@ -53,17 +53,6 @@ class GateLimits:
         """Whether nothing is limited."""
         return self.in_flight is None and self.per_second is None and not self.paused
 
-    def is_stricter_than(self, before: "GateLimits | None") -> bool:
-        """Return whether something that started under the limits before might not start under these."""
-        if before is None:
-            return not self.is_empty
-        return (
-            (self.paused and not before.paused)
-            or _is_less(self.in_flight, before.in_flight)
-            or _is_less(self.per_second, before.per_second)
-            or (self.per_second is not None and (self.burst or 1) < (before.burst or 1))
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class TenantLimits(GateLimits):
@@ -104,7 +93,3 @@ def problems(limits: GateLimits) -> Iterator[Problem]:
         yield Problem("burst", f"must be at most the starts of 30 days at this per_second; give {most:,} or less")
     if isinstance(limits, TenantLimits) and not 1 <= limits.weight <= MOST_WEIGHT:
         yield Problem("weight", f"must be from 1 to {MOST_WEIGHT:,}")
-
-
-def _is_less(now: float | None, before: float | None) -> bool:
-    return now is not None and (before is None or now < before)

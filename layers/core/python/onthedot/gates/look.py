@@ -25,7 +25,6 @@ from onthedot.core.slots import BUCKET_MS, DECISION_MS, WATCH_DISTANCE, fire_slo
 from onthedot.core.start import end_lost_attempt
 from onthedot.engine import Engine
 from onthedot.gates import places, rate
-from onthedot.gates.fairness import fair_order
 from onthedot.gates.flag import next_look
 from onthedot.gates.limited import SeenGate, see
 from onthedot.gates.limits import Limits
@@ -311,7 +310,19 @@ def _wake(look: QueueLook, gate: GateId, state: GateState, priority: Priority, p
     while look.has_time() and (window := list(islice(entries, AT_ONCE))):
         chosen = fair_order(window, look.limits)[:room]
         look.left = look.left or len(chosen) < len(window)
-        woken = _take_off(look, chosen, _waking(look), lambda run: run.claim_token == look.claim_token)
+        now = engine.clock.now()
+        woken = _take_off(
+            look,
+            chosen,
+            lambda entry: lifecycle.wake(
+                entry,
+                now,  # noqa: B023
+                deployment=engine.deployment,
+                woken=None,
+                claim_token=look.claim_token,
+            ),
+            lambda run: run.claim_token == look.claim_token,
+        )
         unsent = send_runs(engine, woken, look.deadline) if woken else 0
         look.counts.update(woken=len(woken), sent=len(woken) - unsent, unsent=unsent)
         room -= len(woken)
@@ -322,18 +333,18 @@ def _wake(look: QueueLook, gate: GateId, state: GateState, priority: Priority, p
     return not look.left
 
 
-def _waking(look: QueueLook) -> Callable[[SlotEntry], Move]:
-    now, deployment = look.engine.clock.now(), look.engine.deployment
-    return lambda entry: lifecycle.wake(
-        entry.run_id,
-        entry.generation,
-        entry.slot,
-        due_at=entry.due_at,
-        now=now,
-        deployment=deployment,
-        woken=None,
-        claim_token=look.claim_token,
-    )
+def fair_order(entries: Sequence[SlotEntry], limits: Limits) -> list[SlotEntry]:
+    """Order the runs by weighted round robin over the tenants. Each tenant's own runs keep their order.
+
+    In every prefix of the result a tenant of weight w that has runs left has w times as many runs as a tenant of
+    weight 1, give or take one turn.
+    """
+    turns: Counter[str] = Counter()
+    ranked: list[tuple[float, int, SlotEntry]] = []
+    for number, entry in enumerate(entries):
+        turns[entry.tenant] += 1
+        ranked.append((turns[entry.tenant] / limits.weight(entry.tenant), number, entry))
+    return [entry for _, _, entry in sorted(ranked, key=lambda rank: rank[:2])]
 
 
 def _give_to_claim_pass(look: QueueLook, gate: GateId, state: GateState, priority: Priority) -> bool:

@@ -94,8 +94,7 @@ def put_gate(engine: Engine, tenant: str, name: str, limits: GateLimits, by: str
 
     Raise InvalidRequest or Unavailable.
     """
-    found = [*name_problems(name), *problems(limits)]
-    if found:
+    if found := [*name_problems(name), *problems(limits)]:
         raise InvalidRequest(*found)
     _refuse_too_many(engine, tenant, name)
 

@@ -13,9 +13,8 @@ from onthedot.core.ports import Deadline, SlotEntry
 from onthedot.core.queue_states import QueueStates
 from onthedot.core.slots import queue_key
 from onthedot.engine import Engine
-from onthedot.gates.fairness import fair_order
 from onthedot.gates.limits import Limits
-from onthedot.gates.look import QueueLook, look_after_failure, look_at_gate, look_at_queue
+from onthedot.gates.look import QueueLook, fair_order, look_after_failure, look_at_gate, look_at_queue
 from onthedot.gates.state import GateState
 from onthedot.gates.waiting import QueueList, flag_queue
 

@@ -32,6 +32,12 @@ class NamedRuns:
         job = run if run is None or run.definition is not None else self.jobs.get(run.job_id)
         return None if job is None or job.definition is None else job.definition.name
 
+    def worker(self, holder: Holder) -> str | None:
+        """Return the worker of a holder's attempt. None: it has not started, has ended, or cannot be read."""
+        run = self.runs.get(holder.run_id)
+        is_running = run is not None and run.status is Status.RUNNING and run.attempt_token == holder.token
+        return run.worker if run is not None and is_running else None
+
 
 def read_named(engine: Engine, run_ids: Sequence[str]) -> NamedRuns:
     """Read runs and their jobs, as far as they can be read in time."""
@@ -83,39 +89,19 @@ class ShownGate:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownHolder:
-    """An attempt that has a place."""
-
-    run_id: str
-    since: int
-    worker: str | None
-    """The worker of the attempt. None: the attempt has not started yet, or has ended."""
-    job_id: str | None = None
-    """None: the run could not be read."""
-    name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownWaiting:
-    run_id: str
-    due_at: int
-    job_id: str | None
-    """None: the run could not be read."""
-    name: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class GateDetails:
     """A gate, or one key of it, with its holders and the keys at which runs wait."""
 
     gate: ShownGate
-    holders: Sequence[ShownHolder]
+    holders: Sequence[Holder]
     """The holders that have had their places longest."""
     waiting_keys: Count
     first_keys: Sequence[str]
     """The first of the keys at which runs wait."""
-    waiting: Sequence[ShownWaiting] = ()
+    waiting: Sequence[SlotEntry]
     """The runs that wait longest."""
+    named: NamedRuns
+    """The runs of the holders and those that wait, as far as they can be read."""
 
 
 def show_gate(engine: Engine, tenant: str, named: str) -> GateDetails:
@@ -129,13 +115,13 @@ def show_gate(engine: Engine, tenant: str, named: str) -> GateDetails:
     keys, waiting_keys = ([], Count()) if gate.is_key else _waiting_keys(engine, gate)
     use = _use(engine, gate, state, len(holders))
     first = holders[:MOST_NAMED]
-    named_runs = read_named(engine, [*(holder.run_id for holder in first), *(entry.run_id for entry in use.first)])
     return GateDetails(
         ShownGate(gate.named, limits, use),
-        [_shown_holder(holder, named_runs) for holder in first],
+        first,
         waiting_keys,
         keys[:MOST_NAMED],
-        [_shown_waiting(entry, named_runs) for entry in use.first],
+        use.first,
+        read_named(engine, [*(holder.run_id for holder in first), *(entry.run_id for entry in use.first)]),
     )
 
 
@@ -218,15 +204,3 @@ def _more_entries(engine: Engine, slot: str, page: Page[SlotEntry], wanted: int)
 
 def _count(number: int) -> Count:
     return Count(min(number, MOST_COUNTED), number > MOST_COUNTED)
-
-
-def _shown_holder(holder: Holder, named: NamedRuns) -> ShownHolder:
-    """Return a holder with the worker of its attempt, as far as the run can be read."""
-    run = named.runs.get(holder.run_id)
-    is_running = run is not None and run.status is Status.RUNNING and run.attempt_token == holder.token
-    worker = run.worker if run is not None and is_running else None
-    return ShownHolder(holder.run_id, holder.at, worker, named.job_id(holder.run_id), named.name(holder.run_id))
-
-
-def _shown_waiting(entry: SlotEntry, named: NamedRuns) -> ShownWaiting:
-    return ShownWaiting(entry.run_id, entry.due_at, named.job_id(entry.run_id), named.name(entry.run_id))

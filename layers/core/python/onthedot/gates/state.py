@@ -131,6 +131,24 @@ def _to_base36(number: int) -> str:
     return digits or "0"
 
 
+@dataclass(frozen=True, slots=True)
+class GateAnswer:
+    """The answer to a conditional write on a gate."""
+
+    done: bool
+    """Whether the write happened, now or by an earlier try whose reply was lost."""
+    state: GateState
+    """The state after the write, or the state that refused it. Of a page other than 0 it has the holders only."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownGate:
+    """The state of a gate as this process has read it a moment ago, for decisions that need not be strict."""
+
+    at: int
+    state: GateState
+
+
 STARTED_AFTER_MS: Final = DECISION_MS + CLOCK_MARGIN_MS
 """An attempt starts at most so long after it has got its place."""
 

@@ -31,8 +31,7 @@ from onthedot.core.keys import GATE_PREFIX, gate_key
 from onthedot.core.ports import Clock
 from onthedot.core.schema import DUE
 from onthedot.gates.limit_store import GateLimitsStore
-from onthedot.gates.ports import GateAnswer
-from onthedot.gates.state import GateChange, GateState, Holder
+from onthedot.gates.state import GateAnswer, GateChange, GateState, Holder
 
 _DAY: Final = 24 * 3600
 KEPT_DAYS: Final = 30

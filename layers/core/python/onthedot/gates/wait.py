@@ -159,17 +159,7 @@ def look_again(engine: Engine, gate: GateId, run: Record) -> None:
         at = instants[0]
     now = engine.clock.now()
     token = f"wake/{fresh_generation()}"
-    move = lifecycle.wake(
-        run.run_id,
-        run.generation,
-        run.slot or "",
-        due_at=run.due_at,
-        now=now,
-        deployment=engine.deployment,
-        woken=gate.named,
-        at=at,
-        claim_token=token,
-    )
+    move = lifecycle.wake(run, now, deployment=engine.deployment, woken=gate.named, at=at, claim_token=token)
     current = current_record(engine.store.move(move))
     if current is not None and current.claim_token == token and current.status is Status.DISPATCHED:
         engine.queues.send([message_for(current)], Deadline.after(now, patience.SEND_MS))

@@ -17,8 +17,7 @@ from onthedot.core.slots import DECISION_MS, Placement, bucket_of, queue_key, sh
 from onthedot.engine import Engine
 from onthedot.gates.flag import FRESH_MS, flag_gate
 from onthedot.gates.limited import SeenGate
-from onthedot.gates.ports import KnownGate
-from onthedot.gates.state import GateState
+from onthedot.gates.state import GateState, KnownGate
 
 SET_ASIDE_MS: Final = 5_000
 MOST_COUNTED: Final = 1_000

@@ -10,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Final, TypeVar
 
@@ -23,6 +23,7 @@ from onthedot.core.ids import fresh_generation
 from onthedot.core.outcomes import is_written
 from onthedot.core.pools import PoolKind
 from onthedot.core.ports import Deadline, RunMessage, SlotEntry
+from onthedot.core.send import message_for
 from onthedot.core.set_aside import fault_of, misplaced, set_aside
 from onthedot.core.skip_expired import skip_expired
 from onthedot.core.start_window import is_over
@@ -305,11 +306,8 @@ def _take_off(
     token = f"wake/{fresh_generation()}"
     moves = [
         lifecycle.wake(
-            entry.run_id,
-            entry.generation,
-            entry.slot,
-            due_at=entry.due_at,
-            now=now,
+            entry,
+            now,
             deployment=engine.deployment,
             woken=seen.gate.named,
             at=instants.get(entry.run_id),
@@ -335,17 +333,7 @@ def _set_aside(engine: Engine, entry: SlotEntry, why: str) -> None:
 
 
 def _message(entry: SlotEntry, gate: GateId, due_at: int) -> RunMessage:
-    return RunMessage(
-        run_id=entry.run_id,
-        generation=entry.generation,
-        due_at=due_at,
-        tenant=entry.tenant,
-        priority=entry.priority,
-        pool=entry.pool,
-        gates=entry.gates,
-        woken=gate.named,
-        start_by=entry.start_by,
-    )
+    return replace(message_for(entry), due_at=due_at, woken=gate.named)
 
 
 def _send(engine: Engine, woken: Sequence[Woken], accept: Accept | None, deadline: Deadline) -> None:

@@ -25,8 +25,7 @@ from onthedot.jobs.requests import MAX_BODY
 from onthedot.jobs.run_pages import RunFilter
 from onthedot.jobs.shown_runs import definition_of_job, shown_runs
 from onthedot.schedules.choices import MAX_AHEAD_MS
-from onthedot.workers.receipts import SealedReceipt
-from onthedot.workers.report import complete_run, keep_lease
+from onthedot.workers.report import SealedReceipt, complete_run, keep_lease
 
 MAX_ERROR: Final = 10_000
 MAX_RECEIPT: Final = 4_096

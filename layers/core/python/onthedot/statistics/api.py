@@ -24,7 +24,7 @@ from onthedot.statistics.counters import BOUNDS_MS, STEPS_SECONDS, Counters, Ste
 from onthedot.statistics.hold_ups import HoldUp
 from onthedot.statistics.overview import Coming, Overview, read_overview
 from onthedot.targets.types import one_line
-from onthedot.workers.queues_api import QueueView, queues_view
+from onthedot.workers.queues import QueueView, queues_view
 from onthedot.workers.records import WorkerRecord, WorkerStatus
 
 _NAMES: Final = ", ".join(str(step) for step in STEPS_SECONDS[:-1])

@@ -21,11 +21,15 @@ from onthedot.targets.shown import RequirementsView, TargetView, requirements_vi
 from onthedot.workers import records as workers
 from onthedot.workers import registrations
 from onthedot.workers.lease import LeasedRun
-from onthedot.workers.lease_to_worker import LeaseRequest, lease_to_worker
-from onthedot.workers.receipts import sealed
+from onthedot.workers.lease_to_worker import (
+    LONGEST_WAIT_SECONDS,
+    LeaseRequest,
+    lease_to_worker,
+    longest_wait_seconds,
+)
 from onthedot.workers.records import Load, Resources, WorkerRecord, WorkerStatus
 from onthedot.workers.registrations import Offer
-from onthedot.workers.waits import LONGEST_WAIT_SECONDS, longest_wait_seconds
+from onthedot.workers.report import sealed
 
 MAX_CAPABILITIES: Final = 200
 MAX_RUNNING: Final = 1_000
@@ -61,20 +65,6 @@ def _one_concurrency(document: Any) -> Any:
     return document
 
 
-class ResourcesFields(Fields):
-    """The resources that a worker shares among its runs. `slots` is the former name of `concurrency`."""
-
-    _read_slots = model_validator(mode="before")(_one_concurrency)
-
-    concurrency: Annotated[int, Field(ge=1, le=1_000, validation_alias=_CONCURRENCY)] = 1
-    cpu: Cpu = 1
-    memory_mb: MegaBytes = 512
-    storage_mb: MegaBytes = 0
-
-    def resources(self) -> Resources:
-        return Resources(self.concurrency, self.cpu, self.memory_mb, self.storage_mb)
-
-
 class UsedFields(Fields):
     """The resources that a worker's runs use now."""
 
@@ -87,6 +77,14 @@ class UsedFields(Fields):
 
     def resources(self) -> Resources:
         return Resources(self.concurrency, self.cpu, self.memory_mb, self.storage_mb)
+
+
+class ResourcesFields(UsedFields):
+    """The resources that a worker shares among its runs. `slots` is the former name of `concurrency`."""
+
+    concurrency: Annotated[int, Field(ge=1, le=1_000, validation_alias=_CONCURRENCY)] = 1
+    cpu: Cpu = 1
+    memory_mb: MegaBytes = 512
 
 
 class FreeFields(Fields):

@@ -23,8 +23,7 @@ from onthedot.jobs.changes import assign
 from onthedot.jobs.list_runs import read_job
 from onthedot.jobs.run_extra import refuse_stopped
 from onthedot.workers.records import MOST_ASSIGNED, WorkerRecord, WorkerStatus
-from onthedot.workers.registrations import see_worker
-from onthedot.workers.signals import end_wait
+from onthedot.workers.registrations import end_wait, see_worker
 
 
 class HandOver(Enum):

@@ -1,7 +1,7 @@
 """Lease runs to a worker that has only an API token: each with its payload and signature, ready to be performed.
 
 A run that was started and cannot be given to the worker is not lost. It is handed back, which does not count against
-the run.
+the run. Where the engine can wait, a lease waits until a run of the worker's pool is due.
 """
 
 import random
@@ -16,14 +16,16 @@ from onthedot.core.ports import Answer, Call, Received
 from onthedot.core.schema import PRIORITIES
 from onthedot.core.stopping import Stop
 from onthedot.engine import Engine
-from onthedot.workers.lease import LeasedRun, LeasedRuns, lease_runs
-from onthedot.workers.records import Resources, WorkerRecord
+from onthedot.workers.assign import give_back
+from onthedot.workers.lease import VISIBILITY_MS, LeasedRun, LeasedRuns, lease_runs
+from onthedot.workers.records import Resources, WorkerRecord, WorkerStatus
 from onthedot.workers.registrations import find_worker
 from onthedot.workers.report import complete_run
-from onthedot.workers.waits import lease_or_wait
 
 MOST_BYTES: Final = 3 * 1024 * 1024 // 2
 """The size of all payloads in one answer. API Gateway passes 6 MB, and escaped text is up to three times as long."""
+LONGEST_WAIT_SECONDS: Final = 20
+"""The longest wait of a lease. A load balancer between worker and API may cut a connection that is idle for longer."""
 _NO_DEFINITION: Final = Answer(
     ok=False, error="nothing says what this run is to do", error_class="no_definition", retryable=False
 )
@@ -65,29 +67,10 @@ def lease_to_worker(
     engine: Engine, tenant: str, worker_id: str, request: LeaseRequest, chance: random.Random
 ) -> LeasesForWorker:
     """Lease runs to the worker. A worker that is stopping gets none. Raise WorkerNotFound or Unavailable."""
-
-    def lease_now(worker: WorkerRecord, arrived: Sequence[Received]) -> LeasedRuns:
-        return lease_runs(
-            engine,
-            worker,
-            most=request.most,
-            priorities=request.priorities,
-            free=_free(worker.resources, request),
-            idle=request.idle,
-            arrived=arrived,
-        )
-
-    waited = lease_or_wait(
-        engine,
-        lambda: find_worker(engine, tenant, worker_id),
-        lease_now,
-        priorities=request.priorities,
-        wait_ms=request.wait_ms,
-        gone=request.gone,
-    )
-    leases = LeasesForWorker(alone_waiting=waited.leased.alone_waiting, waited_ms=waited.waited_ms)
+    leased, waited_ms = _lease_or_wait(engine, tenant, worker_id, request)
+    leases = LeasesForWorker(alone_waiting=leased.alone_waiting, waited_ms=waited_ms)
     room = MOST_BYTES
-    for lease in waited.leased.leases:
+    for lease in leased.leases:
         call = _call(engine, lease, room)
         if isinstance(call, Call):
             room -= len(call.payload)
@@ -130,3 +113,58 @@ def _end_attempt(engine: Engine, lease: LeasedRun, answer: Answer, chance: rando
         complete_run(engine, run.tenant, run.run_id, run.attempt, answer, receipt=receipt, chance=chance)
     except (StaleAttempt, Unavailable):
         return
+
+
+def longest_wait_seconds(engine: Engine) -> int:
+    """Return the longest time that a lease may wait here, in seconds. 0: it is answered at once."""
+    return 0 if engine.lease_waits is None else LONGEST_WAIT_SECONDS
+
+
+def _lease_or_wait(engine: Engine, tenant: str, worker_id: str, request: LeaseRequest) -> tuple[LeasedRuns, int]:
+    """Lease runs, and wait for a first one. Return them, and how long the call waited before it started them.
+
+    The worker is read before each look: it may be stopped, or a run may be assigned to it, at any time.
+    """
+    worker = find_worker(engine, tenant, worker_id)
+    gone, wait_ms = request.gone, request.wait_ms
+    if engine.lease_waits is None or gone is None or wait_ms <= 0:
+        return _look(engine, worker, request, ()), 0
+    began = engine.clock.now()
+    with engine.lease_waits.of(worker_id, gone) as wait:
+        arrived: Sequence[Received] = ()
+        while True:
+            waited = min(max(engine.clock.now() - began, 0), wait_ms)
+            is_last = wait.is_over or waited >= wait_ms
+            if gone.reason is not None:
+                _give_back(engine, arrived)
+                return LeasedRuns(()), waited
+            leased = _look(engine, find_worker(engine, tenant, worker_id), request, arrived)
+            if leased is _STOPPING or leased.leases or leased.alone_waiting or is_last:
+                return leased, waited
+            priorities = list(dict.fromkeys(request.priorities))
+            until = began + wait_ms
+            arrived = wait.receive(worker.pool, priorities, visibility_ms=VISIBILITY_MS, until=until)
+
+
+_STOPPING: Final = LeasedRuns(())
+
+
+def _look(engine: Engine, worker: WorkerRecord, request: LeaseRequest, arrived: Sequence[Received]) -> LeasedRuns:
+    """Lease the runs that are due now, of these messages and of the pool's queues. A stopping worker gets nothing."""
+    if worker.status(engine.clock.now()) in (WorkerStatus.DRAINING, WorkerStatus.STOPPED):
+        _give_back(engine, arrived)
+        return _STOPPING
+    return lease_runs(
+        engine,
+        worker,
+        most=request.most,
+        priorities=request.priorities,
+        free=_free(worker.resources, request),
+        idle=request.idle,
+        arrived=arrived,
+    )
+
+
+def _give_back(engine: Engine, arrived: Sequence[Received]) -> None:
+    for received in arrived:
+        give_back(engine, received, 0)

@@ -8,7 +8,6 @@ from onthedot.core.errors import InvalidRequest, Problem, WorkerNotFound
 from onthedot.core.pools import PoolKind
 from onthedot.engine import Engine
 from onthedot.workers.records import Load, Resources, WorkerRecord, WorkerStatus
-from onthedot.workers.signals import end_wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +20,12 @@ class Offer:
     worker_id: str | None = None
     """None: the worker gets a new id."""
     host: str = ""
+
+
+def end_wait(engine: Engine, worker_id: str | None) -> None:
+    """Let the leases of this worker that wait look once more, and return: the state of the worker has changed."""
+    if engine.lease_waits is not None and worker_id is not None:
+        engine.lease_waits.end(worker_id)
 
 
 def register_worker(engine: Engine, tenant: str | None, offer: Offer) -> WorkerRecord:

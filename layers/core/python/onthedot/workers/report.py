@@ -1,8 +1,11 @@
 """Record the reports of a pull worker about a run: that it still runs, or how it ended. Stale attempts are refused."""
 
+import hashlib
+import hmac
 import random
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.errors import JobNotFound, StaleAttempt, Unavailable
@@ -15,8 +18,35 @@ from onthedot.core.start import definition_of
 from onthedot.engine import Engine
 from onthedot.jobs.list_runs import read_own
 from onthedot.workers.lease import VISIBILITY_MS
-from onthedot.workers.receipts import SealedReceipt
-from onthedot.workers.signals import end_wait
+from onthedot.workers.registrations import end_wait
+
+_SEAL_CHARACTERS: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class SealedReceipt:
+    """A receipt as a worker that has only an API token sends it back. It is valid for its own attempt only.
+
+    A queue's receipt may be guessed, or be another run's. So the seal is made with the attempt token, which no view
+    shows. A receipt whose seal does not fit touches no message.
+    """
+
+    text: str
+
+    def opened(self, run: Record) -> str | None:
+        """Return the queue's receipt. None: the receipt does not belong to this attempt of the run."""
+        seal, _, receipt = self.text.partition(".")
+        return receipt if hmac.compare_digest(seal.encode(), _seal(run, receipt).encode()) else None
+
+
+def sealed(run: Record, receipt: str) -> str:
+    """Return the receipt as a worker gets it."""
+    return f"{_seal(run, receipt)}.{receipt}"
+
+
+def _seal(run: Record, receipt: str) -> str:
+    content = f"{run.run_id}/{run.attempt}/{receipt}".encode()
+    return hmac.new((run.attempt_token or "").encode(), content, hashlib.sha256).hexdigest()[:_SEAL_CHARACTERS]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,27 +1,25 @@
 """Weighted round robin over tenants."""
 
 from collections import Counter
-from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.gates.fairness import fair_order
+from onthedot.core.choices import Priority
+from onthedot.core.ports import SlotEntry
+from onthedot.core.records import Kind
 from onthedot.gates.limits import Limits, TenantLimits
-
-
-@dataclass(frozen=True)
-class Wish:
-    tenant: str
-    number: int
-
+from onthedot.gates.look import fair_order
 
 tenants = st.sampled_from(["a", "b", "c", "d"])
 weights = st.dictionaries(tenants, st.integers(1, 10).map(lambda w: TenantLimits(weight=w)))
 
 
-def wishes(tenants_in_order: list[str]) -> list[Wish]:
-    return [Wish(tenant, number) for number, tenant in enumerate(tenants_in_order)]
+def wishes(tenants_in_order: list[str]) -> list[SlotEntry]:
+    return [
+        SlotEntry(f"job_{number}", "fire", number, "g", tenant, Priority.MEDIUM, "default", Kind.ONE_OFF)
+        for number, tenant in enumerate(tenants_in_order)
+    ]
 
 
 @given(st.lists(tenants, max_size=60), weights)
@@ -32,7 +30,7 @@ def test_nobody_is_lost_or_doubled_and_each_tenants_order_stays(
     ordered = fair_order(entries, Limits(limits))
     assert Counter(ordered) == Counter(entries)
     for tenant in set(names):
-        numbers = [entry.number for entry in ordered if entry.tenant == tenant]
+        numbers = [entry.due_at for entry in ordered if entry.tenant == tenant]
         assert numbers == sorted(numbers)
 
 
