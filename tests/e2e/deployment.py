@@ -87,7 +87,6 @@ class Deployment(Home):
         self._begin_long()
         self._begin_purged()
         self._begin_far()
-        self._begin_ticking()
 
     def _begin_killed(self) -> None:
         """A worker that is killed in the middle of a job."""
@@ -112,12 +111,6 @@ class Deployment(Home):
         at = horizon(time.time_ns() // 1_000_000, LOOKAHEAD) + 2 * BUCKET_MS + 500
         self.far_control = self.control(at)
         self.slow["far"] = {"at": at, **self.api.submit(callback_url=f"{self.listener.url}/far", at=at / 1000)}
-
-    def _begin_ticking(self) -> None:
-        """A job every five seconds for three minutes."""
-        end = time.time() + 180
-        job = self.api.submit(callback_url=f"{self.listener.url}/ticking", every=5, end_at=end, payload={"tick": True})
-        self.slow["ticking"] = job
 
 
 def worker_processes(home: Path) -> list[int]:

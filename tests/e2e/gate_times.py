@@ -55,11 +55,7 @@ def attempts_of(api: Api, job_ids: Iterable[str], seconds: float = 60) -> list[A
 
 
 def _attempt_of(api: Api, job_id: str, deadline: float) -> Attempt:
-    while True:
-        status, run = api.call("GET", f"/v1/executions/{job_id}")
-        assert status == 200, run
-        if run["status"] == "SUCCEEDED":
-            break
+    while (run := api.execution(job_id))["status"] != "SUCCEEDED":
         assert time.monotonic() < deadline, run
         time.sleep(2.5 * api.poll_seconds)
     (attempt,) = run["attempts"]

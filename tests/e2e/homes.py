@@ -7,9 +7,11 @@ are written past the API; several shards; and ticks that another service starts.
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import quote, urlencode
 
 import urllib3
 
@@ -18,6 +20,15 @@ from tests.e2e.listener import Listener
 
 STACK, SERVE, EQUIPPED = "stack", "serve", "serve-with-app"
 """EQUIPPED is a server that runs programs and handlers itself, without a pull worker."""
+
+
+def until(find: Callable[[], Any], seconds: float = 90, every: float = 0.2) -> Any:
+    """Return what is found, once it counts as true."""
+    deadline = time.monotonic() + seconds
+    while not (found := find()):
+        assert time.monotonic() < deadline, f"within {seconds} s there was only {found}"
+        time.sleep(every)
+    return found
 
 
 @dataclass
@@ -51,6 +62,22 @@ class Api:
                 return dict(view)
             assert time.monotonic() < deadline, f"{job_id} is {view}, not {status}, after {seconds} s"
             time.sleep(self.poll_seconds)
+
+    def execution(self, run_id: str) -> dict[str, Any]:
+        status, view = self.call("GET", f"/v1/executions/{run_id}")
+        assert status == 200, view
+        return dict(view)
+
+    def pages(self, path: str, name: str, /, **query: Any) -> list[dict[str, Any]]:
+        """The entries of all pages of a list."""
+        found: list[dict[str, Any]] = []
+        while True:
+            status, page = self.call("GET", f"{path}?{urlencode(query, quote_via=quote)}")
+            assert status == 200, page
+            found += page[name]
+            if page["next_cursor"] is None:
+                return found
+            query["cursor"] = page["next_cursor"]
 
 
 class Home(Protocol):

@@ -1,11 +1,11 @@
 """Workers that are killed while they have a place at a gate. Each place must be free again soon."""
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 from tests.e2e.deployment import Deployment
 from tests.e2e.gate_times import put_gate
+from tests.e2e.homes import until
 from tests.e2e.worker_process import APP, only, start_worker
 
 WAYS = {"rest": (), "direct": ("--direct",)}
@@ -34,8 +34,5 @@ def _kill(deployment: Deployment, way: str, *options: str) -> KilledAtGate:
     lost = api.submit(target=nap, payload=600, timeout_seconds=900, gates=[gate], **only(gate))
     api.wait_for(lost["job_id"], "RUNNING", seconds=60)
     waiting = api.submit(callback_url=f"{deployment.listener.url}/{gate}", gates=[gate])
-    deadline = time.monotonic() + 60
-    while (view := api.call("GET", f"/v1/gates/{gate}")[1])["waiting"] != 1:
-        assert time.monotonic() < deadline, view
-        time.sleep(0.2)
+    until(lambda: api.call("GET", f"/v1/gates/{gate}")[1]["waiting"] == 1, 60)
     return KilledAtGate(worker.kill(), lost, waiting)

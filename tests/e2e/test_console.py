@@ -17,7 +17,9 @@ PAGES = ("Overview", "Jobs", "Workflows", "Schedule", "Dead letters", "Workers",
 
 
 def test_each_page_of_the_console_opens_without_an_error(home: Home) -> None:
-    with open_console(home.api.url, home.api.token, "/") as console:
+    with open_console(home.api.url, None, "/") as console:
+        console.page.get_by_label("Token").fill(home.api.token or "")
+        console.page.get_by_role("button", name="Continue").click()
         menu = console.page.get_by_role("navigation", name="Main", exact=True)
         for name in PAGES:
             menu.get_by_role("link", name=name).click()
@@ -29,10 +31,3 @@ def test_each_page_of_the_console_opens_without_an_error(home: Home) -> None:
         calls = [one for one in console.watch.requests if "/v1/" in one]
         assert calls
         assert all(re.match(rf"GET {re.escape(path)}/v1/", one) for one in calls), "calls go below the stage path"
-
-
-def test_the_console_asks_for_a_token_in_each_home(home: Home) -> None:
-    with open_console(home.api.url, None, "/queues") as console:
-        console.page.get_by_label("Token").fill(home.api.token or "")
-        console.page.get_by_role("button", name="Continue").click()
-        expect(console.page.get_by_role("heading", level=1)).to_have_text(re.compile("Queues"))

@@ -102,15 +102,17 @@ def test_a_worker_can_neither_read_nor_write_a_token_but_any_other_record(deploy
 
 
 @pytest.mark.usefixtures("items")
-def test_the_authorizer_reads_tokens_and_nothing_else(deployment: Deployment) -> None:
+def test_the_authorizer_reads_tokens_and_nothing_else_and_the_planner_writes_nothing(deployment: Deployment) -> None:
     dynamodb = clients_of(deployment, function_role(deployment, "authorizer"))("dynamodb")
     table = deployment.stack.table
     assert outcome(reads(dynamodb, table, TOKEN)["GetItem"]) == "done"
     for item in (LISTED, OTHER):
         assert outcome(reads(dynamodb, table, item)["GetItem"]) in DENIED
-    for item in (TOKEN, LISTED, OTHER):
-        found = {name: outcome(call) for name, call in writes(dynamodb, table, item).items()}
-        assert set(found.values()) <= DENIED, (item, found)
+    for name in ("authorizer", "planner"):
+        dynamodb = clients_of(deployment, function_role(deployment, name))("dynamodb")
+        for item in (TOKEN, LISTED, OTHER):
+            found = {each: outcome(call) for each, call in writes(dynamodb, table, item).items()}
+            assert set(found.values()) <= DENIED, (name, item, found)
 
 
 def our_own(deployment: Deployment) -> dict[str, dict[str, Any]]:
@@ -142,7 +144,7 @@ def test_no_job_reaches_what_is_ours_although_the_allow_list_says_everything(api
     found = {}
     for name, job in jobs.items():
         api.wait_for(job["job_id"], "FAILED")
-        _, view = api.call("GET", f"/v1/executions/{job['job_id']}")
+        view = api.execution(job["job_id"])
         found[name] = error_class(view)
         assert "calls-" in view["error"], (name, "the role of jobs' calls was refused", view["error"])
     assert set(found.values()) <= DENIED, found

@@ -1,7 +1,6 @@
 """Events in and out through the real bus: custom events, S3 uploads, jobs by event, and what the scheduler tells."""
 
 import json
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.deployment import Deployment
-from tests.e2e.homes import Api
+from tests.e2e.homes import Api, until
 from tests.e2e.listener import Listener
 
 
@@ -79,14 +78,6 @@ def test_a_bad_submit_goes_to_the_dead_letters_with_its_reason(deployment: Deplo
     (url,) = [url for url in sqs.list_queues()["QueueUrls"] if url.endswith("events-dlq")]
     received = until(lambda: sqs.receive_message(QueueUrl=url, WaitTimeSeconds=1).get("Messages"))
     assert "callback_url" in received[0]["Body"]
-
-
-def until(found: Callable[[], Any], seconds: float = 60) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (result := found()):
-        assert time.monotonic() < deadline, "it did not come in time"
-        time.sleep(0.2)
-    return result
 
 
 @pytest.fixture(scope="module")

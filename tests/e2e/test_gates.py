@@ -82,27 +82,3 @@ def test_a_full_key_delays_no_run_of_another_key_or_tenant_in_the_same_queue(
 
 def _run_all(api: Api, jobs: Sequence[dict[str, Any]]) -> list[Attempt]:
     return attempts_of(api, submit_all(api, jobs))
-
-
-@pytest.mark.usefixtures("warm")
-def test_a_paused_gate_starts_nothing_and_goes_on_when_it_is_resumed(home: Home, api: Api, listener: Listener) -> None:
-    put_gate(api, "pausing", in_flight=2)
-    jobs = calls(listener, "pausing", 24, home.pace, gates=["pausing"])
-    ids = submit_all(api, jobs)
-    deadline = time.monotonic() + 60
-    while not any(listener.at_path(f"/pausing/{n}") for n in range(len(jobs))):
-        assert time.monotonic() < deadline, "nothing runs"
-        time.sleep(api.poll_seconds)
-    paused_at = time.time()
-    put_gate(api, "pausing", in_flight=2, paused=True)
-    time.sleep(max(paused_at + 15 * home.pace - time.time(), 0))
-    resumed_at = time.time()
-    put_gate(api, "pausing", in_flight=2)
-    attempts = attempts_of(api, ids, seconds=120)
-    starts = [one.start for one in attempts]
-    assert min(starts) < paused_at, "nothing ran before the pause"
-    assert [at - paused_at for at in starts if paused_at + 10 * home.pace < at < resumed_at] == []
-    after = [at for at in starts if at >= resumed_at]
-    assert after, "nothing was left for the time after the pause"
-    assert min(after) <= resumed_at + 60 * home.pace
-    assert most_at_once(attempts) <= 2

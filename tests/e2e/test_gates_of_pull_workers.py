@@ -3,7 +3,7 @@
 import pytest
 
 from tests.e2e.deployment import Deployment
-from tests.e2e.gate_times import attempts_of, check_hand_over, instant, most_at_once, put_gate, submit_all
+from tests.e2e.gate_times import attempts_of, instant, most_at_once, put_gate, submit_all
 from tests.e2e.homes import Home
 from tests.e2e.killed_at_gates import WAYS
 from tests.e2e.worker_process import APP, a_pull_worker, only
@@ -17,10 +17,9 @@ def test_the_place_of_a_killed_worker_is_free_within_a_lease_and_two_ticks(deplo
     """Begun when the stack came up."""
     story, api = deployment.killed_at_gates[way], deployment.api
     api.wait_for(story.waiting["job_id"], "SUCCEEDED", seconds=LEASE_SECONDS + 3 * TICK_SECONDS)
-    _, run = api.call("GET", f"/v1/executions/{story.waiting['job_id']}")
-    started = instant(run["attempts"][0]["started_at"])
+    started = instant(api.execution(story.waiting["job_id"])["attempts"][0]["started_at"])
     assert started - story.killed_at <= LEASE_SECONDS + 2 * TICK_SECONDS
-    _, lost = api.call("GET", f"/v1/executions/{story.lost['job_id']}")
+    lost = api.execution(story.lost["job_id"])
     assert lost["attempts"][0]["outcome"] == "lost"
     assert instant(lost["attempts"][0]["ended_at"]) <= started, "its run was lost before its place was given away"
     assert api.call("PUT", f"/v1/jobs/{story.lost['job_id']}/cancel")[0] == 200
@@ -30,14 +29,14 @@ def test_a_pull_worker_over_rest_shares_a_gate_with_the_workers_of_its_home(home
     share_a_gate(home, "rest")
 
 
-def test_a_direct_worker_shares_a_gate_with_lambda(deployment: Deployment) -> None:
+def test_a_worker_with_aws_credentials_shares_a_gate_with_lambda_and_stops_in_order(deployment: Deployment) -> None:
     share_a_gate(deployment, "direct")
 
 
 def share_a_gate(home: Home, way: str) -> None:
     api, gate, places = home.api, f"shared-{way}", 2
     put_gate(api, gate, in_flight=places)
-    with a_pull_worker(home, *WAYS[way], "--app", APP, worker_id=f"sharing-{way}"):
+    with a_pull_worker(home, *WAYS[way], "--app", APP, worker_id=f"sharing-{way}") as worker:
         jobs = [
             job
             for n in range(6)
@@ -47,24 +46,8 @@ def share_a_gate(home: Home, way: str) -> None:
             )
         ]
         attempts = attempts_of(api, submit_all(api, jobs))
+        assert worker.stop() == 0
     assert most_at_once(attempts) <= places
     pulled = [one for one in attempts if one.worker == f"sharing-{way}"]
     assert len(pulled) == len(attempts) / 2
-
-
-@pytest.mark.usefixtures("quiet_pool")
-def test_a_pull_worker_over_rest_takes_the_next_run_at_once(home: Home) -> None:
-    take_the_next_run_at_once(home, "rest")
-
-
-@pytest.mark.usefixtures("quiet_pool")
-def test_a_direct_worker_takes_the_next_run_at_once(deployment: Deployment) -> None:
-    take_the_next_run_at_once(deployment, "direct")
-
-
-def take_the_next_run_at_once(home: Home, way: str) -> None:
-    gate, worker = f"pulled-{way}", f"pulling-{way}"
-    put_gate(home.api, gate, in_flight=2)
-    with a_pull_worker(home, *WAYS[way], "--app", APP, "--concurrency", "4", worker_id=worker):
-        job = {"target": NAP, "payload": home.pace, "gates": [gate], **only(worker)}
-        check_hand_over(home, [job] * 16, places=2, seconds=8 * home.pace)
+    assert api.call("GET", f"/v1/workers/sharing-{way}")[1]["status"] == "STOPPED"

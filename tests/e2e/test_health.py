@@ -2,24 +2,15 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from onthedot.access.tokens import RESERVED_TENANT
 from tests.e2e.deployment import Deployment
-from tests.e2e.homes import Api
+from tests.e2e.homes import Api, until
 
 SIX_MINUTES_MS = 360_000
-
-
-def wait_until(what: Callable[[], Any], seconds: float) -> Any:
-    """Return the first answer that is not None."""
-    deadline = time.monotonic() + seconds
-    while (answer := what()) is None:
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(1)
-    return answer
 
 
 def health(api: Api) -> tuple[int, Any]:
@@ -67,7 +58,7 @@ def test_without_ticks_for_six_minutes_health_is_late_and_with_ticks_it_is_ok_ag
     deployment: Deployment, api: Api
 ) -> None:
     # A stage that had no tick yet is starting for minutes, and cannot be late.
-    wait_until(lambda: True if health(api)[1]["status"] == "ok" else None, 150)
+    until(lambda: health(api)[1]["status"] == "ok", 150, every=1)
     job_id = api.submit(callback_url="https://example.com/", delay=3_600)["job_id"]
 
     def late() -> Any:
@@ -77,14 +68,14 @@ def test_without_ticks_for_six_minutes_health_is_late_and_with_ticks_it_is_ok_ag
     def explained_late() -> Any:
         age_last_ticks(deployment)  # the last tick may still have run
         reasons = api.call("GET", f"/v1/jobs/{job_id}/explain")[1]["reasons"]
-        return True if reasons[0]["code"] == "scheduler_late" else None
+        return reasons[0]["code"] == "scheduler_late"
 
     with without_ticks(deployment):
-        body = wait_until(late, 90)
+        body = until(late, 90, every=1)
         assert (body["status"], body["tick_age_seconds"] >= 359) == ("late", True)
         assert set(body) == {"status", "version", "time", "last_tick", "tick_age_seconds"}
-        wait_until(explained_late, 60)
-    body = wait_until(lambda: status_of_health(api, 200), 150)
+        until(explained_late, 60, every=1)
+    body = until(lambda: status_of_health(api, 200), 150, every=1)
     assert body["status"] == "ok"
     assert body["tick_age_seconds"] < 180
     api.call("DELETE", f"/v1/jobs/{job_id}")
@@ -96,7 +87,7 @@ def test_the_canary_runs_each_minute(deployment: Deployment) -> None:
         ended = [item for item in own if item["status"] == {"S": "SUCCEEDED"}]
         return (own, ended) if len(ended) >= 2 else None
 
-    own, ended = wait_until(runs, 240)
+    own, ended = until(runs, 240, every=1)
     assert [item["sk"]["S"] for item in own if item["kind"]["S"] == "recurring"] == ["job"], "one job"
     late = [int(item["started_at"]["N"]) - int(item["nominal_at"]["N"]) for item in ended]
     assert all(0 <= ms < 60_000 for ms in late), late

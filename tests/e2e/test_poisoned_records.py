@@ -1,7 +1,6 @@
 """Poisoned records in the slots of every shard of the deployed stack: all other runs fire on time."""
 
 import json
-import time
 from typing import Any
 
 from click.testing import CliRunner
@@ -10,6 +9,7 @@ from onthedot.cli.main import main
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from tests.e2e.control import is_on_time
 from tests.e2e.deployment import Deployment
+from tests.e2e.homes import until
 from tests.e2e.poisoned import ONE_OFFS, RECURRING, PoisonedStory
 from tests.poison import UNREADABLE
 
@@ -17,11 +17,6 @@ MINUTES = 60
 MOST_LATE_MS = 20_000
 """Far less than a tick: a run that a poisoned record holds up is found by the next tick at the earliest."""
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
-
-
-def executions(deployment: Deployment, job_id: str) -> list[dict[str, Any]]:
-    _, page = deployment.api.call("GET", f"/v1/jobs/{job_id}/executions")
-    return list(page["executions"])
 
 
 def test_all_healthy_jobs_fire_once_and_on_time(deployment: Deployment) -> None:
@@ -32,7 +27,8 @@ def test_all_healthy_jobs_fire_once_and_on_time(deployment: Deployment) -> None:
         deployment.api.wait_for(job_id, "SUCCEEDED")
     late = {}
     for job_id in (*story.one_offs, *story.recurring):
-        [ended] = [one for one in executions(deployment, job_id) if one["started_at"] is not None]
+        runs = deployment.api.pages(f"/v1/jobs/{job_id}/executions", "executions")
+        [ended] = [one for one in runs if one["started_at"] is not None]
         late[job_id] = ended["lateness_ms"]
     assert len(late) == ONE_OFFS + RECURRING
     lates = sorted(late.values())
@@ -90,11 +86,13 @@ def item_of(deployment: Deployment, run_id: str) -> dict[str, Any]:
 
 def item_outside(deployment: Deployment, run_id: str, slot: Any) -> dict[str, Any]:
     """Return the item once a pass has taken it out of this slot. The sweep reads the last slots after their minute."""
-    deadline = time.monotonic() + 3 * MINUTES
-    while (item := item_of(deployment, run_id)).get("slot") == slot:
-        assert time.monotonic() < deadline, item
-        time.sleep(0.5)
-    return item
+
+    def outside() -> Any:
+        item = item_of(deployment, run_id)
+        return None if item.get("slot") == slot else item
+
+    found: dict[str, Any] = until(outside, 3 * MINUTES, every=0.5)
+    return found
 
 
 def _unchanged(before: dict[str, Any], now: dict[str, Any]) -> bool:

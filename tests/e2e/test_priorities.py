@@ -1,17 +1,10 @@
 """LOW moves while HIGH is saturated: each priority has its own share of the workers."""
 
-import statistics
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import pytest
-
-from tests.e2e.gate_times import instant
 from tests.e2e.homes import STACK, Api, Home
 from tests.e2e.listener import Listener
-from tests.e2e.test_pull_workers import execution
-from tests.e2e.worker_process import APP, a_pull_worker, only
 
 LOW = 5
 
@@ -52,39 +45,3 @@ def test_low_runs_do_not_wait_for_a_crowd_of_high_ones(home: Home, api: Api, lis
     assert max(high) >= saturated_until, "HIGH was never saturated: the case shows nothing"
     assert max(low) < sorted(high)[case.high * 9 // 10], "LOW waited for nearly all of HIGH"
     assert case.low_within is None or max(low) < round((at + case.low_within) * 1000)
-
-
-SLOTS = 4
-RUN_SECONDS = 0.1
-
-
-@pytest.mark.usefixtures("quiet_pool")
-def test_a_saturated_pool_serves_high_before_medium_before_low_and_low_is_not_starved(home: Home, api: Api) -> None:
-    """LOW's bound: with one lease in ten at least, the n-th LOW run waits at most as long as 10 n runs take."""
-    jobs_each = round(167 * home.pace)
-    with a_pull_worker(home, "--app", APP, "--slots", str(SLOTS), worker_id="saturated"):
-        at = time.time() + max(12 * home.pace, 6)
-        ids: dict[str, list[str]] = {}
-        for priority in ("LOW", "MEDIUM", "HIGH"):
-            target = {"type": "python", "handler": "nap"}
-            crowd = [
-                {"target": target, "payload": RUN_SECONDS, "at": at, "priority": priority, **only("saturated")}
-                for _ in range(jobs_each)
-            ]
-            status, answer = api.call("POST", "/v1/jobs/batch", {"jobs": crowd})
-            assert status == 202, answer
-            ids[priority] = [entry["job_id"] for entry in answer["jobs"]]
-        assert time.time() < at, "they were to be due together"
-        for priority in ("HIGH", "MEDIUM", "LOW"):
-            for job_id in ids[priority]:
-                api.wait_for(job_id, "SUCCEEDED", seconds=180)
-    with ThreadPoolExecutor(8) as pool:
-        runs = {name: list(pool.map(lambda one: execution(api, one), them)) for name, them in ids.items()}
-    waits = {name: sorted(run["lateness_ms"] / 1000 for run in them) for name, them in runs.items()}
-    medians = {name: statistics.median(them) for name, them in waits.items()}
-    ends = [instant(run["finished_at"]) for them in runs.values() for run in them]
-    seconds_each = (max(ends) - at) / len(ends)
-    assert medians["HIGH"] < medians["MEDIUM"] < medians["LOW"], medians
-    for n, wait in enumerate(waits["LOW"], start=1):
-        assert wait <= 10 * (n + SLOTS) * seconds_each + 5, (n, wait, seconds_each)
-    assert waits["LOW"][0] < medians["HIGH"], "LOW moves while HIGH is still crowded"

@@ -1,19 +1,16 @@
 """Tokens of a home, by the command line: made, used, listed, revoked and expired."""
 
 import json
-import os
 import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.deployment import Deployment
 from tests.e2e.homes import Api, Home
+from tests.served import command
 
-ONTHEDOT = Path(sys.executable).with_name("onthedot")
 MINUTE = 60.0
 VALID_SECONDS = 15
 """Of a token that expires. It is used before, also when the command and a function take seconds."""
@@ -28,15 +25,7 @@ class Commands:
         self._home, self._place = home.home, place
 
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ONTHEDOT_", "AWS_"))}
-        return subprocess.run(
-            [ONTHEDOT, "tokens", *arguments, *self._place],
-            env={**kept, "ONTHEDOT_HOME": str(self._home)},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        return command(self._home, "tokens", *arguments, *self._place)
 
     def answer(self, *arguments: str) -> list[Any]:
         done = self.run(*arguments, "--json")
@@ -93,53 +82,12 @@ def _make_use_and_revoke(home: Home, commands: Commands) -> None:
     assert commands.run("revoke", made["id"]).returncode == 4
 
 
-def test_api_gateway_remembers_a_token_for_less_than_a_minute(deployment: Deployment) -> None:
-    gateway = deployment.client("apigateway")
-    [api] = [one["id"] for one in gateway.get_rest_apis()["items"] if one["name"] == "onthedot-local-api"]
-    [authorizer] = gateway.get_authorizers(restApiId=api)["items"]
-    assert 0 < authorizer["authorizerResultTtlInSeconds"] <= 50
-
-
 def test_a_token_is_refused_within_a_minute_after_it_has_expired(home: Home) -> None:
     made = Commands(home).create("tokens-3", "viewer", "--expires", f"{VALID_SECONDS}s")
     api = Api(home.api.url, made["token"])
     assert api.call("GET", NO_JOB)[0] == 404
     assert seconds_until_refused(api) < VALID_SECONDS + MINUTE * home.pace
     assert Commands(home).ids("tokens-3") == set()
-
-
-@pytest.mark.parametrize("role", ["viewer", "operator", "worker"])
-def test_only_an_admin_makes_sees_and_revokes_tokens(home: Home, role: str) -> None:
-    made = Commands(home).create("tokens-4", role)
-    api = Api(home.api.url, made["token"])
-    wanted = {"tenant": "tokens-4", "role": "admin", "name": "mine"}
-    for method, path, body in (
-        ("POST", "/v1/tokens", wanted),
-        ("GET", "/v1/tokens", None),
-        ("DELETE", f"/v1/tokens/{made['id']}", None),
-    ):
-        status, answer = api.call(method, path, body)
-        assert (status, answer["error"]["code"]) == (403, "forbidden")
-    done = Commands(home, "--url", home.api.url, "--token", made["token"]).run("list")
-    assert (done.returncode, "ONTHEDOT_TOKEN" in done.stderr) == (3, True)
-    assert Commands(home).ids("tokens-4") >= {made["id"]}
-
-
-def test_the_token_of_a_home_is_an_admins(home: Home) -> None:
-    assert home.api.call("GET", "/v1/tokens")[0] == 200
-
-
-def test_no_token_is_made_for_the_stages_own_tenant(over_rest: Commands) -> None:
-    _refuse_the_reserved_tenant(over_rest)
-
-
-def test_nor_with_aws_credentials(by_credentials: Commands) -> None:
-    _refuse_the_reserved_tenant(by_credentials, 1)  # no API refuses it
-
-
-def _refuse_the_reserved_tenant(commands: Commands, code: int = 3) -> None:
-    done = commands.run("create", "--tenant", "onthedot", "--role", "admin", "--name", "e2e")
-    assert (done.returncode, "tenant: onthedot is reserved" in done.stderr) == (code, True)
 
 
 @pytest.mark.parametrize("way", [(), ("--stage", "local")], ids=["over REST", "by AWS credentials"])

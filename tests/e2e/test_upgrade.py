@@ -3,7 +3,7 @@
 import time
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from localstack import local
 from tests.e2e.conftest import HOME, SHARDS
@@ -16,16 +16,7 @@ LONGEST_RETRY = 300
 
 
 def executions(api: Api, job_id: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    path = f"/v1/jobs/{job_id}/executions?limit=100"
-    cursor = ""
-    while True:
-        status, page = api.call("GET", path + cursor)
-        assert status == 200, page
-        found += page["executions"]
-        if not page.get("next_cursor"):
-            return found
-        cursor = f"&cursor={quote(page['next_cursor'])}"
+    return api.pages(f"/v1/jobs/{job_id}/executions", "executions", limit=100)
 
 
 def fire_times_of_ended_runs(api: Api, job_id: str) -> list[int]:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from onthedot import Context, NonRetryable, job
+from onthedot import Context, job
 
 
 @job("echo")
@@ -34,16 +34,6 @@ def fail_once(payload: Any, context: Any) -> str:
     if context.attempt == 1:
         raise ValueError(f"not yet, and password={payload} is a secret")
     return "at last"
-
-
-@job("refuse")
-def refuse(payload: Any) -> None:
-    raise NonRetryable("never")
-
-
-@job("garbage")
-def garbage(payload: Any) -> Any:
-    return {1, 2, 3}
 
 
 @job("large")
