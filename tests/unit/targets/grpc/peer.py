@@ -18,7 +18,7 @@ from onthedot.core.stopping import Stop
 from onthedot.targets.addresses import Lookup
 from onthedot.targets.grpc.caller import GrpcCaller
 from onthedot.targets.types import GrpcTarget
-from tests.unit.targets.calls import a_call_of
+from tests.unit.targets.kit import a_call_of
 
 V1, V1ALPHA = "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"
 

@@ -12,7 +12,7 @@ from onthedot.core.stopping import Stop
 from onthedot.targets.addresses import Lookup
 from onthedot.targets.http.caller import HttpCaller
 from onthedot.targets.types import HttpTarget
-from tests.unit.targets.calls import NOW, a_call_of
+from tests.unit.targets.kit import NOW, a_call_of
 
 
 class StoppedClock:

@@ -11,8 +11,8 @@ from onthedot import __version__
 from onthedot.core.ports import Answer
 from onthedot.targets.answers import MAX_RETRY_AFTER_MS
 from onthedot.targets.http.messages import retry_after_ms
-from tests.unit.targets.calls import NOW
 from tests.unit.targets.http.peer import Peer, a_call, a_caller, a_peer, reply, sending
+from tests.unit.targets.kit import NOW
 
 OURS = {
     "idempotency-key": "run-7",
@@ -105,16 +105,6 @@ def test_the_users_headers_are_sent_and_their_content_type_wins() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*OURS, "host", "CONTENT-LENGTH", "Transfer-Encoding", "webhook-id", "WEBHOOK-other", "X-Onthedot-New"]
-)
-def test_a_target_that_sets_our_headers_or_the_framing_is_not_called(name: str) -> None:
-    with a_peer(sending(reply())) as peer:
-        answer = a_caller().perform(a_call(peer.url, headers={name: "mine"}))
-    assert (answer.ok, answer.retryable, answer.error_class, peer.connections) == (False, False, "bad_request", 0)
-    assert f"target.headers.{name} " in (answer.error or "")
-
-
-@pytest.mark.parametrize(
     ("status", "retryable"),
     [
         *((status, True) for status in (500, 502, 503, 599, 408, 425, 429, 101)),
@@ -132,10 +122,6 @@ def test_the_error_quotes_one_printable_line_of_the_body() -> None:
     error = answered(reply(500, b"no\r\n\x1b[31m  such\x00 table " + b"x" * 5000)).error or ""
     assert error.startswith("answered 500: no ?[31m such? table xxx")
     assert len(error) < 250
-
-
-def test_a_failure_is_final_by_its_status_even_if_its_body_breaks() -> None:
-    assert not answered(reply(404, b"half", {"Content-Length": "100"})).retryable
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tests.unit.targets.http.peer import (
     resolving_to,
     sending,
 )
-from tests.unit.targets.jumping_clock import JumpingClock
+from tests.unit.targets.kit import JumpingClock
 
 DONE = reply(200, b"done")
 SIGNATURE = {"webhook-id": "run-7", "webhook-timestamp": "1767225600", "webhook-signature": "v1,abc"}

@@ -18,8 +18,8 @@ from onthedot.targets.rules import METHODS
 from onthedot.targets.types import HttpTarget
 from onthedot.targets.webhooks import SigningKey, fresh_key, rotated, signature_headers
 from tests.builders import a_run, a_world
-from tests.unit.targets.calls import NOW
 from tests.unit.targets.http.peer import Peer, a_call, a_caller, a_peer, reply, sending
+from tests.unit.targets.kit import NOW
 
 PAYLOAD = json.dumps({"text": "café", "n": [1, 2]}, ensure_ascii=False).encode()
 

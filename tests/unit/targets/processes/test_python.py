@@ -1,4 +1,4 @@
-"""`@job` handlers as targets: their arguments, and the answers that their results and errors mean."""
+"""`@job` handlers as targets: their arguments and results, their reports, and the processes they run in."""
 
 import json
 import os
@@ -8,17 +8,20 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from onthedot.core.ports import RESULT_BYTES, Answer, Call
+from onthedot.core.progress import ProgressReport
 from onthedot.core.stopping import Stop
+from onthedot.jobs import Context
 from onthedot.targets.processes.python_runner import PythonRunner
 from onthedot.targets.types import PythonTarget
-from tests.unit.targets.calls import a_call_of
-from tests.unit.targets.process_watch import runs, until
+from tests.unit.targets.kit import NOW, a_call_of, asking_when_it_runs, runs, side_by_side, until
 
 APP = "tests.unit.targets.processes.python_app"
 
@@ -117,21 +120,19 @@ def test_one_process_serves_one_call_after_the_other() -> None:
 
 
 def test_there_are_as_many_processes_as_calls_at_the_same_time_and_they_are_used_again(tmp_path: Path) -> None:
-    answers: list[Answer] = []
+    pids = []
     with PythonRunner(APP) as runner:
         for folder in (tmp_path / "first", tmp_path / "second"):
             folder.mkdir()
             call = a_call("together", {"folder": str(folder), "expected": 4})
-            threads = [
-                threading.Thread(target=lambda call=call: answers.append(runner.perform(call))) for _ in range(4)
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-    first, second = ({answer.result for answer in part} for part in (answers[:4], answers[4:]))
-    assert all(answer.ok for answer in answers)
+            pids.append(pids_of(runner, call, 4))
+    first, second = pids
     assert (len(first), first) == (4, second)
+
+
+def pids_of(runner: PythonRunner, call: Call, number: int) -> set[int]:
+    """Return the processes that run so many calls at the same time."""
+    return {int(answer.result or "") for answer in side_by_side(number, lambda _: runner.perform(call))}
 
 
 def test_a_process_outlives_the_thread_whose_call_started_it() -> None:
@@ -146,16 +147,10 @@ def test_a_process_outlives_the_thread_whose_call_started_it() -> None:
 
 
 def test_only_so_many_idle_processes_are_kept(tmp_path: Path) -> None:
-    answers: list[Answer] = []
     with PythonRunner(APP, warm=1) as runner:
-        call = a_call("together", {"folder": str(tmp_path), "expected": 3})
-        threads = [threading.Thread(target=lambda: answers.append(runner.perform(call))) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sum(runs(int(answer.result or "")) for answer in answers) == 1
-    assert not any(runs(int(answer.result or "")) for answer in answers)
+        pids = pids_of(runner, a_call("together", {"folder": str(tmp_path), "expected": 3}), 3)
+        assert sum(map(runs, pids)) == 1
+    assert not any(map(runs, pids))
 
 
 def test_an_idle_process_that_died_is_replaced_and_costs_nothing() -> None:
@@ -185,3 +180,73 @@ def test_marking_handlers_imports_nothing_heavy() -> None:
     script = "import sys; from onthedot import job, NonRetryable, RetryAfter; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert not {"boto3", "pydantic", "grpc", "asyncio", "http.client", "onthedot.ports"} & set(loaded)
+
+
+def test_the_latest_report_of_a_handler_counts(runner: PythonRunner) -> None:
+    call = a_call("reports", [[0.1, "one"], [None, "two"], [0.42, "rows 420 of 1,000"]])
+    assert runner.perform(call) == Answer(ok=True, result="3")
+    assert call.progress.latest == ProgressReport(0.42, "rows 420 of 1,000")
+
+
+def test_a_report_is_known_while_the_handler_runs(runner: PythonRunner) -> None:
+    call = a_call("reports-until-cancelled", "half")
+    thread = threading.Thread(target=runner.perform, args=(call,))
+    thread.start()
+    while call.progress.latest is None and thread.is_alive():
+        time.sleep(0.01)
+    assert thread.is_alive()
+    call.stop.ask("seen")
+    thread.join()
+    assert call.progress.latest == ProgressReport(0.5, "half")
+
+
+def test_a_flood_of_reports_is_cheap_and_leaves_the_process_usable(runner: PythonRunner) -> None:
+    call = a_call("reports-without-end", 200_000)
+    assert runner.perform(call).ok
+    assert runner.perform(a_call("echo", 1)).result == "1"
+
+
+def test_a_report_of_one_run_is_not_taken_for_the_next_one(runner: PythonRunner) -> None:
+    assert runner.perform(a_call("reports-without-end", 10)).ok
+    following = a_call("echo", 1)
+    assert runner.perform(following).result == "1"
+    assert following.progress.latest is None
+
+
+def test_reports_that_are_none_are_ignored(runner: PythonRunner) -> None:
+    call = a_call("garbage-as-progress")
+    assert runner.perform(call) == Answer(ok=True, result='"done"')
+    assert call.progress.latest == ProgressReport(0.25, "good")
+
+
+def test_a_process_that_a_handler_forked_may_report_and_is_not_heard(runner: PythonRunner) -> None:
+    call = a_call("forks")
+    assert runner.perform(call).result == "7"
+    assert call.progress.latest in (None, ProgressReport(0.5, "parent"))
+
+
+def test_a_handler_that_is_asked_to_stop_may_end_in_order(tmp_path: Path) -> None:
+    stop = Stop()
+    asking = asking_when_it_runs(stop, tmp_path / "a")
+    with PythonRunner(APP) as runner:
+        assert runner.perform(a_call("until-cancelled", str(tmp_path), stop=stop)) == Answer(
+            ok=True, result='"cleaned up"'
+        )
+    asking.join()
+
+
+def test_a_handler_knows_its_times(runner: PythonRunner) -> None:
+    call = replace(a_call("whole-context", timeout_ms=30_000), started_at=NOW + 1500)
+    assert json.loads(runner.perform(call).result or "") == [
+        "2026-01-01T00:00:01.623000+00:00",
+        "2026-01-01T00:00:31.623000+00:00",
+        1.5,
+    ]
+
+
+def test_a_context_that_a_test_makes_needs_no_worker() -> None:
+    fire_time = datetime(2026, 1, 1, tzinfo=UTC)
+    context = Context("job", "run", 1, "key", fire_time, started_at=fire_time + timedelta(seconds=2))
+    context.progress(0.5, "half")
+    assert (context.cancelled, context.lateness) == (False, timedelta(seconds=2))
+    assert context.deadline == fire_time + timedelta(seconds=62)

@@ -13,7 +13,7 @@ from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import Answer
 from onthedot.core.stopping import Stop
 from onthedot.targets.processes.python_runner import PythonRunner, handlers_of
-from tests.unit.targets.process_watch import asking_when_it_runs, pids_in, runs, until
+from tests.unit.targets.kit import asking_when_it_runs, pids_in, runs, until
 from tests.unit.targets.processes.test_python import APP, a_call
 
 

@@ -13,8 +13,7 @@ from onthedot.core.ports import Answer
 from onthedot.core.stopping import Stop
 from onthedot.targets.processes import shell
 from onthedot.targets.processes.shell import ShellRunner
-from tests.unit.targets.jumping_clock import JumpingClock
-from tests.unit.targets.process_watch import asking_when_it_runs, pids_in, runs, until
+from tests.unit.targets.kit import JumpingClock, asking_when_it_runs, pids_in, runs, until
 from tests.unit.targets.processes.test_shell import a_call, sh
 
 DEAF = "trap '' TERM; echo $$ > {0}/a; (trap '' TERM; sh -c 'echo $$ > {0}/b; exec sleep 60') & sleep 60"

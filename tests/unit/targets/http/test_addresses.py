@@ -1,16 +1,15 @@
 """Which addresses may be called, and which never."""
 
 import socket
-import threading
-import time
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onthedot.targets.addresses import AddressError, Lookup, UnresolvedError, resolve, unwrap, why_denied
-from tests.unit.targets.http.peer import resolving_to
+from tests.unit.targets.http.peer import a_call, a_caller, a_peer, reply, resolving_to, sending
 
 PUBLIC = ["8.8.8.8", "93.184.215.14", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450:4001::1"]
 LOCAL = ["127.0.0.1", "127.255.0.9", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.9.9", "::1", "fd12::1"]
@@ -120,14 +119,51 @@ def test_a_name_that_has_no_address_or_cannot_be_resolved_is_an_error_of_the_net
         checked(lookup)
 
 
-def test_a_resolver_that_hangs_is_given_up_on() -> None:
-    released, began = threading.Event(), time.monotonic()
+def test_a_private_address_among_public_ones_is_not_called() -> None:
+    with a_peer(sending(reply())) as peer:
+        caller = a_caller(allow_private=False, resolve=resolving_to("8.8.8.8", "127.0.0.1"))
+        answer = caller.perform(a_call(f"http://target.test:{peer.port}/"))
+    assert (answer.error_class, answer.retryable, peer.connections) == ("refused_address", False, 0)
+    assert "127.0.0.1, a loopback address" in (answer.error or "")
 
-    def hang(*_: object) -> list[tuple[object, ...]]:
-        released.wait(60)
-        return []
 
-    with pytest.raises(TimeoutError):
-        resolve("target.test", 80, lookup=hang, seconds=0.05, allow_private=False)
-    released.set()
-    assert time.monotonic() - began < 30, "it waited for the answer"
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "0", "[::ffff:127.0.0.1]", "localhost"]
+)
+def test_no_spelling_of_loopback_is_called_in_production(host: str) -> None:
+    with a_peer(sending(reply())) as peer:
+        answer = a_caller(allow_private=False).perform(a_call(f"http://{host}:{peer.port}/"))
+    assert (answer.error_class, answer.retryable, peer.connections) == ("refused_address", False, 0)
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]", "0xa9fea9fe"])
+def test_metadata_is_not_called_even_on_a_local_stage(host: str) -> None:
+    answer = a_caller(allow_private=True).perform(a_call(f"http://{host}/latest/meta-data/"))
+    assert (answer.ok, answer.retryable) == (False, False)
+    assert "metadata" in (answer.error or "")
+
+
+def test_the_connection_goes_to_the_address_that_was_checked() -> None:
+    asked: list[str] = []
+
+    def rebinding(host: str, port: int, *_: object) -> list[tuple[Any, ...]]:
+        asked.append(host)
+        return [(0, 0, 0, "", ("127.0.0.1" if len(asked) == 1 else "169.254.169.254", port))]
+
+    with a_peer(sending(reply())) as peer:
+        assert a_caller(resolve=rebinding).perform(a_call(f"http://target.test:{peer.port}/")).ok
+    assert (asked, peer.headers["host"]) == (["target.test"], f"target.test:{peer.port}")
+
+
+def test_the_next_address_is_tried_when_one_refuses_the_connection() -> None:
+    with a_peer(sending(reply())) as peer:
+        caller = a_caller(resolve=resolving_to("127.0.0.2", "127.0.0.3", "127.0.0.1"))
+        assert caller.perform(a_call(f"http://target.test:{peer.port}/")).ok
+
+
+def test_a_name_that_does_not_resolve_is_tried_again() -> None:
+    def unknown(*_: object) -> list[tuple[Any, ...]]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    answer = a_caller(resolve=unknown).perform(a_call("http://target.test/"))
+    assert (answer.ok, answer.retryable, answer.error_class) == (False, True, "dns")
