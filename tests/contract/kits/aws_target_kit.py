@@ -5,29 +5,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from onthedot.core.ports import Answer, Call
-from onthedot.core.records import Definition
-from onthedot.core.stopping import Stop
+from onthedot.core.ports import Answer
 from onthedot.targets.aws.callers import AwsCaller, LambdaInvoker
 from onthedot.targets.aws.clients import make_client
 from onthedot.targets.rules import AllowedCall, AllowList
-from onthedot.targets.types import AwsTarget, LambdaTarget, Target
+from onthedot.targets.types import AwsTarget, LambdaTarget
 from tests.unit.targets.http.peer import a_peer, sending
-
-FIRE_TIME = 1_767_225_600_123
-
-
-def a_call_of(target: Target, payload: bytes = b"null", timeout_ms: int = 20_000, stop: Stop | None = None) -> Call:
-    return Call(
-        run_id="job_x.000001767225600",
-        job_id="job_x",
-        attempt=2,
-        fire_time=FIRE_TIME,
-        definition=Definition(target=target),
-        payload=payload,
-        timeout_ms=timeout_ms,
-        stop=stop or Stop(),
-    )
+from tests.unit.targets.kit import a_call_of
 
 
 def clients_at(url: str) -> Callable[[str, float], Any]:

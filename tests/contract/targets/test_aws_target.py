@@ -12,9 +12,10 @@ import pytest
 from onthedot.core.ports import RESULT_BYTES, Answer
 from onthedot.targets.aws.callers import STREAM_BYTES
 from onthedot.targets.types import AwsTarget
-from tests.contract.kits.aws_target_kit import a_call_of, a_caller, answered_by_aws, performed, refused
+from tests.contract.kits.aws_target_kit import a_caller, answered_by_aws, performed, refused
 from tests.contract.kits.ministack_kit import Clients
 from tests.unit.targets.http.peer import a_peer, reply, sending
+from tests.unit.targets.kit import a_call_of
 
 
 @pytest.fixture(scope="module")

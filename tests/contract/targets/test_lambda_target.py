@@ -14,9 +14,10 @@ import pytest
 from onthedot.core.ports import RESULT_BYTES, Answer
 from onthedot.core.stopping import Stop
 from onthedot.targets.types import LambdaTarget
-from tests.contract.kits.aws_target_kit import a_call_of, an_invoker, clients_at
+from tests.contract.kits.aws_target_kit import an_invoker, clients_at
 from tests.contract.kits.ministack_kit import Clients
-from tests.unit.targets.http.peer import Peer, a_peer, hanging, reply, sending
+from tests.unit.targets.http.peer import a_peer, reply, sending
+from tests.unit.targets.kit import a_call_of
 
 CODE = """
 import time
@@ -92,30 +93,6 @@ def test_a_function_that_takes_its_time_does_not_get_more_than_the_timeout(endpo
     assert 0.49 < time.monotonic() - began < 5.5
 
 
-def test_a_call_ends_soon_when_asked() -> None:
-    stop = Stop()
-
-    def asking(connection: object, peer: Peer) -> None:
-        stop.ask("cancelled")
-        peer.over.wait()
-
-    with a_peer(asking) as peer:
-        began = time.monotonic()
-        call = a_call_of(LambdaTarget("slow"), timeout_ms=60_000, stop=stop)
-        answer = an_invoker(f"http://127.0.0.1:{peer.port}", "slow").perform(call)
-    assert answer == Answer(ok=False, error="stopped: cancelled", error_class="stopped")
-    assert time.monotonic() - began < 30
-
-
-def test_a_call_that_is_already_to_stop_is_not_made() -> None:
-    stop = Stop()
-    stop.ask("cancelled")
-    with a_peer(hanging) as peer:
-        call = a_call_of(LambdaTarget("slow"), stop=stop)
-        assert an_invoker(f"http://127.0.0.1:{peer.port}", "slow").perform(call).error_class == "stopped"
-        assert peer.connections == 0
-
-
 def test_a_function_that_the_stage_does_not_allow_is_not_called() -> None:
     with a_peer(sending(reply())) as peer:
         answer = an_invoker(f"http://127.0.0.1:{peer.port}", "mine-*").perform(a_call_of(LambdaTarget("yours-1")))
@@ -139,10 +116,10 @@ def test_the_function_is_told_which_run_this_is() -> None:
     assert (peer.bodies, peer.headers["x-amz-invocation-type"]) == ([b'{"a": 1}'], "RequestResponse")
     assert json.loads(base64.b64decode(peer.headers["x-amz-client-context"])) == {
         "custom": {
-            "run": "job_x.000001767225600",
-            "job": "job_x",
+            "run": "run-7",
+            "job": "job-3",
             "attempt": "2",
-            "idempotency_key": "job_x.000001767225600",
+            "idempotency_key": "run-7",
             "fire_time": "2026-01-01T00:00:00.123Z",
             "traceparent": "00-trace-span-01",
         }

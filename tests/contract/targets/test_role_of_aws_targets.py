@@ -21,9 +21,9 @@ from onthedot.targets.rules import AllowedCall, AllowList
 from onthedot.targets.types import AwsTarget, LambdaTarget
 from onthedot.wiring.workers import aws_factories
 from tests.builders import DEPLOYMENT, a_world
-from tests.contract.kits.aws_target_kit import a_call_of
 from tests.contract.kits.ministack_kit import Clients
 from tests.unit.targets.http.peer import Peer, a_peer, reply, sending
+from tests.unit.targets.kit import a_call_of
 
 ROLE = "arn:aws:iam::123456789012:role/onthedot-test-calls-us-east-1"
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -18,7 +18,7 @@ NOW = 1_767_225_600_123
 
 def a_call_of(
     target: Target,
-    payload: bytes,
+    payload: bytes = b"null",
     timeout_ms: int = 30_000,
     stop: Stop | None = None,
     signature: Mapping[str, str] | None = None,
