@@ -5,8 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Opens
-from tests.browser.kits.axe import axe
-from tests.browser.kits.console import SIZES, THEMES
+from tests.browser.kits.axe import axe, axe_in_each_look
 from tests.browser.world.shop import Shop
 from tests.e2e.homes import Api
 
@@ -91,10 +90,7 @@ def test_the_messages_of_the_api_stand_at_their_fields(console: Opens) -> None:
     dialog.get_by_role("button", name="Create gate").click()
     expect(dialog.get_by_label("At a time")).to_have_attribute("aria-invalid", "true")
     expect(dialog.get_by_role("alert")).to_be_visible()
-    for size in SIZES.values():
-        for theme in THEMES:
-            opened.look(theme, size)
-            assert axe(page) == []
+    assert axe_in_each_look(opened) == []
 
 
 def test_a_key_has_a_page_of_its_own(console: Opens, api: Api, shop: Shop) -> None:
@@ -111,20 +107,3 @@ def test_a_key_has_a_page_of_its_own(console: Opens, api: Api, shop: Shop) -> No
     finally:
         api.call("PUT", f"/v1/jobs/{made}/cancel")
         api.call("DELETE", "/v1/gates/customer")
-
-
-def test_a_viewer_sees_gates_without_actions(console: Opens) -> None:
-    page = console("/gates/stripe", role="viewer").page
-    expect(page.locator(".why .say")).to_contain_text("wait")
-    for name in ("Pause", "Set limits", "Delete"):
-        expect(page.get_by_role("button", name=name)).to_have_count(0)
-    page.goto(page.url.replace("#/gates/stripe", "#/gates"))
-    expect(page.get_by_role("row", name=re.compile("stripe"))).to_be_visible()
-    expect(page.get_by_role("button", name="New gate")).to_have_count(0)
-
-
-def test_a_gate_that_is_not_there_is_said(console: Opens) -> None:
-    opened = console(None)
-    opened.watch.allow("status of 404")
-    page = opened.go("/gates/nothing")
-    expect(page.get_by_role("alert")).to_contain_text("There is nothing here.")

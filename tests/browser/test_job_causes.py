@@ -6,8 +6,8 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Opens
 from tests.browser.incidents.incident import Scene
-from tests.browser.kits.axe import axe
-from tests.browser.kits.console import SIZES, THEMES, open_console
+from tests.browser.kits.axe import axe_in_each_look
+from tests.browser.kits.console import SIZES, open_console
 from tests.browser.world.build import World
 from tests.browser.world.shop import Shop
 from tests.e2e.homes import Api
@@ -83,10 +83,7 @@ def test_a_retry_that_has_not_ended_is_no_success_after_a_retry(
     expect(runs.locator(".legend > span").last).to_have_text("waiting to retry")
     expect(runs.locator("svg.chart .k-again")).to_have_count(1)
     expect(runs.locator("svg.chart .k-retry")).to_have_count(0)
-    for size in SIZES.values():
-        for theme in THEMES:
-            opened.look(theme, size)
-            assert axe(opened.page) == []
+    assert axe_in_each_look(opened) == []
 
 
 def test_a_reason_of_the_history_is_not_cut(incident_world: Worlds) -> None:

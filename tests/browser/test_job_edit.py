@@ -5,9 +5,8 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Opens
-from tests.browser.kits.axe import axe
+from tests.browser.kits.axe import axe_in_each_look
 from tests.browser.kits.command import run_shown
-from tests.browser.kits.console import SIZES, THEMES
 from tests.browser.world.shop import Shop
 from tests.e2e.homes import Api
 
@@ -50,10 +49,7 @@ def test_a_change_of_the_schedule_shows_fires_that_move_and_vanish(console: Open
     expect(rows).to_have_count(3)
     expect(rows.nth(1)).to_contain_text("At 06:00 Monday to Friday")
     shows_each_form(dialog, job)
-    for theme in THEMES:
-        for size in SIZES.values():
-            opened.look(theme, size)
-            assert axe(page) == []
+    assert axe_in_each_look(opened) == []
     dialog.get_by_role("button", name="Save version 2").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_role("heading", name="At 06:00 Monday to Friday")).to_be_visible()

@@ -7,15 +7,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import Opens
 from tests.browser.incidents.incident import Scene
 from tests.browser.incidents.schedules import HERD
 from tests.browser.incidents.targets import LATE_TICK
-from tests.browser.kits.axe import axe
-from tests.browser.kits.console import SIZES, THEMES, Console, open_console
+from tests.browser.kits.axe import axe_in_each_look
+from tests.browser.kits.console import Console, open_console
 from tests.browser.world.build import World
 from tests.browser.world.shop import Shop
 
@@ -83,12 +82,9 @@ def test_the_gap_that_an_overdue_fire_leaves_is_drawn(late_world: Worlds) -> Non
         expect(runs.get_by_role("row", name=re.compile("Overdue"))).to_contain_text("waiting for the scheduler")
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_an_overdue_fire_is_accessible(late_world: Worlds, theme: str) -> None:
+def test_an_overdue_fire_is_accessible(late_world: Worlds) -> None:
     with late_job(late_world, 3) as opened:
-        for size in SIZES.values():
-            opened.look(theme, size)
-            assert axe(opened.page) == []
+        assert axe_in_each_look(opened) == []
 
 
 def test_a_fire_of_this_moment_is_not_overdue(console: Opens, shop: Shop) -> None:

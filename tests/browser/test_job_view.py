@@ -4,7 +4,6 @@ import json
 import re
 import time
 
-import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Opens
@@ -269,24 +268,7 @@ def test_changes_say_who_and_which_fields(console: Opens, api: Api, shop: Shop) 
     expect(card(page, "^Changes$")).to_contain_text("console-operator changed it: timeout_seconds")
 
 
-def test_a_viewer_sees_no_actions(console: Opens, shop: Shop) -> None:
-    page = console(f"/jobs/{shop.jobs['settle-payouts']}", role="viewer").page
-    expect(card(page, "^Why$")).to_contain_text("Not due until")
-    for name in ("Run now", "Pause", "Edit", "Cancel", "Delete", "Redrive", "Run once with this payload"):
-        expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
-    page.keyboard.press("r")
-    expect(page.get_by_role("dialog")).to_have_count(0)
-
-
 def test_attempts_are_blocks_on_a_phone(console: Opens, shop: Shop) -> None:
     page = console(f"/jobs/{shop.jobs['settle-payouts']}", size=PHONE).page
     expect(page.get_by_role("list", name="Attempts").get_by_role("listitem")).to_have_count(4)
     expect(page.get_by_role("table", name="Attempts side by side")).to_be_hidden()
-
-
-@pytest.mark.parametrize("path", ["/jobs/job_aaaaaaaaaaaaaaaaaaaaaaaaaa"])
-def test_a_job_that_does_not_exist_says_so(console: Opens, path: str) -> None:
-    opened = console(None)
-    opened.watch.allow("status of 404")
-    opened.page.goto(f"{opened.url}/console#{path}")
-    expect(opened.page.get_by_role("alert").first).to_contain_text("There is nothing here")

@@ -213,26 +213,6 @@ def test_stop_ends_a_bulk_act_after_the_step_that_runs(console: Opens, api: Api,
     assert gone == 100
 
 
-def test_a_viewer_sees_no_actions(console: Opens) -> None:
-    page = console("/jobs?tag=team%3Dreports", role="viewer").page
-    expect(page.get_by_role("link", name="daily-report-01")).to_be_visible()
-    expect(page.get_by_role("checkbox")).to_have_count(0)
-    page.keyboard.press("a")
-    expect(bar(page)).to_have_count(0)
-
-
-def test_a_list_that_cannot_be_read_says_so_and_is_read_again(console: Opens) -> None:
-    opened = console("/gates")
-    opened.watch.allow("net::ERR_FAILED", "Failed to load resource")
-    opened.page.route("**/v1/jobs?*", lambda route: route.abort())
-    opened.page.goto(f"{opened.url}/console#/jobs?name=settle")
-    alert = opened.page.get_by_role("alert")
-    expect(alert).to_contain_text("not responding")
-    opened.page.unroute("**/v1/jobs?*")
-    alert.get_by_role("button", name="Try now").click()
-    expect(opened.page.get_by_role("link", name="settle-payouts")).to_be_visible()
-
-
 def test_a_long_name_has_two_lines_on_a_phone(console: Opens, api: Api, shop: Shop) -> None:
     name = "export-all-orders-of-the-european-region"
     api.submit(name=name, cron=FAR, callback_url=shop.at("reports", "a/path/that/is/too/long/for/one/line"))

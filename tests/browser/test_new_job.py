@@ -5,9 +5,9 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Opens
-from tests.browser.kits.axe import axe
+from tests.browser.kits.axe import axe_in_each_look
 from tests.browser.kits.command import run_shown
-from tests.browser.kits.console import PHONE, SIZES, THEMES, Console, choose
+from tests.browser.kits.console import PHONE, Console, choose
 from tests.browser.world.shop import Shop
 from tests.e2e.homes import Api
 
@@ -191,10 +191,7 @@ def test_each_kind_of_target_and_time_is_accessible(console: Opens) -> None:
     for target, when in (("Lambda", "At a time"), ("AWS call", "Cron"), ("gRPC", "Every"), ("Program", "On an event")):
         choose(page, target)
         choose(page, when)
-        for theme in THEMES:
-            for size in SIZES.values():
-                opened.look(theme, size)
-                assert axe(page) == [], f"{target} {when} {theme}"
+        assert axe_in_each_look(opened) == [], f"{target} {when}"
 
 
 def test_each_choice_is_in_sight_on_a_phone(console: Opens) -> None:

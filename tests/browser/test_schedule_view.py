@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,15 +14,6 @@ from tests.browser.conftest import Opens
 from tests.browser.kits.axe import axe
 from tests.browser.kits.console import PHONE, ZONE
 from tests.browser.world.shop import HERD
-
-_ROWS = """async ([start, count, zone]) => {
-  const folder = document.querySelector("script[type=module]").src.replace("/app.js", "");
-  const { rowsOf, clockChange, minutesOfDay } = await import(`${folder}/views/schedule/calendar.js`);
-  const minutes = Array.from({length: count}, (_, n) => ({time: new Date(start + n * 60000).toISOString(), runs: 1}));
-  const rows = rowsOf(minutes, zone);
-  const day = minutesOfDay(clockChange(start, zone));
-  return {day, rows: rows.map((row) => [row.hour, row.letters, row.isTwice, row.runs])};
-}"""
 
 
 def next_midnight() -> str:
@@ -169,34 +160,3 @@ def test_a_phone_shows_hours_as_bars_that_open(console: Opens) -> None:
     expect(second).to_have_attribute("aria-expanded", "true")
     expect(page.locator(".hb-open")).to_have_count(1)
     assert axe(page) == []
-
-
-@pytest.mark.parametrize(
-    ("start", "minutes", "rows", "at_two"),
-    [
-        ("2026-10-24T12:00", 1500, 25, [["02:00", "CEST", True, 60], ["02:00", "CET", True, 60]]),
-        ("2026-03-28T12:00", 1380, 23, []),
-        ("2026-06-10T12:00", 1440, 24, [["02:00", "", False, 60]]),
-    ],
-    ids=["25 hours", "23 hours", "24 hours"],
-)
-def test_a_day_has_the_hours_that_its_clocks_show(
-    console: Opens, start: str, minutes: int, rows: int, at_two: list[Any]
-) -> None:
-    page = console("/gates").page
-    begin = datetime.fromisoformat(start).replace(tzinfo=UTC).timestamp() * 1000
-    found = page.evaluate(_ROWS, [begin, minutes, "Europe/Berlin"])
-    assert found["day"] == minutes, "from noon to noon"
-    assert len(found["rows"]) == rows
-    # The letters of the zone depend on the data that the browser has.
-    shown = [row for row in found["rows"] if row[0] == "02:00"]
-    assert [[hour, bool(letters), *rest] for hour, letters, *rest in shown] == [
-        [hour, bool(letters), *rest] for hour, letters, *rest in at_two
-    ]
-
-
-def test_hours_of_a_zone_at_half_past_begin_at_its_own_full_hours(console: Opens) -> None:
-    page = console("/gates").page
-    begin = datetime(2026, 6, 10, 12, 0, tzinfo=UTC).timestamp() * 1000
-    found = page.evaluate(_ROWS, [begin, 60, "Asia/Kolkata"])["rows"]
-    assert [(hour, runs) for hour, _, _, runs in found] == [("17:00", 30), ("18:00", 30)]

@@ -136,16 +136,3 @@ def test_cancel_asks_and_then_ends_all_jobs(console: Opens, api: Api, shop: Shop
     expect(page.get_by_text("Workflow cancelled")).to_be_visible()
     expect(page.get_by_role("img", name="2 of 2 jobs ended")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel workflow")).to_have_count(0)
-
-
-def test_a_viewer_cannot_cancel(console: Opens, shop: Shop) -> None:
-    page = console(f"/workflows/{shop.workflow}", role="viewer").page
-    expect(page.get_by_role("button", name="Show as")).to_be_visible()
-    expect(page.get_by_role("button", name="Cancel workflow")).to_have_count(0)
-
-
-def test_a_workflow_that_is_not_there_is_said(console: Opens) -> None:
-    opened = console(None)
-    opened.watch.allow("status of 404")
-    page = opened.go("/workflows/job_nothing")
-    expect(page.get_by_role("alert")).to_contain_text("There is nothing here.")

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from playwright.sync_api import Page
 
+from tests.browser.kits.console import SIZES, THEMES, Console
+
 SOURCE: Final = Path(__file__).parents[3] / "node_modules/axe-core/axe.min.js"
 RULES: Final = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 _RUN: Final = """async (tags) => {
@@ -26,6 +28,18 @@ def axe(page: Page) -> list[str]:
     with _whole(page):
         violations: list[dict[str, Any]] = page.evaluate(_RUN, [*RULES])
     return [f"{one['rule']} ({one['help']}): " + " | ".join(one["nodes"][:5]) for one in violations]
+
+
+def axe_in_each_look(console: Console) -> list[str]:
+    """Return the violations in each theme and size, and where the page is wider than the window."""
+    found = []
+    for size_name, size in SIZES.items():
+        for theme in THEMES:
+            console.look(theme, size)
+            found += [f"{theme} {size_name}: {one}" for one in axe(console.page)]
+            overflow = console.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            found += [f"{theme} {size_name}: the page is {overflow} px too wide"] if overflow > 0 else []
+    return found
 
 
 @contextmanager

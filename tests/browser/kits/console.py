@@ -96,8 +96,6 @@ def open_console(
     route: str | None = "/",
     theme: str = "light",
     size: ViewportSize = DESKTOP,
-    *,
-    is_touch: bool = False,
 ) -> Iterator[Console]:
     """Open the console in a new context. At the end, fail if the page did what it must not do.
 
@@ -109,7 +107,6 @@ def open_console(
         reduced_motion="reduce",
         locale="en-GB",
         timezone_id=ZONE,
-        has_touch=is_touch,
         permissions=["clipboard-read", "clipboard-write"],
     )
     context.set_default_timeout(PATIENCE_MS)

@@ -1,6 +1,5 @@
 """Watch a page for all that must never happen: errors, requests to other hosts, breaches of the content policy."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -62,8 +61,3 @@ class Watch:
         if parts.netloc != self.host:
             self.wrong.append(f"request to another host: {request.url}")
         self.requests.append(f"{request.method} {parts.path}{'?' if parts.query else ''}{parts.query}")
-
-
-def only(wrong: Iterable[str], part: str) -> list[str]:
-    """Return the messages that have a part."""
-    return [text for text in wrong if part in text]
