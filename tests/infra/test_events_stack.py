@@ -1,13 +1,12 @@
-"""Events in and out: the bus, who hears it, who tells it, and what happens to what cannot be delivered."""
+"""Events in and out, and the counting of ends: who hears the bus and the stream, and what becomes of what fails."""
 
 import json
 from typing import Any
 
 import pytest
 
-from context_values import BadContext
 from onthedot.core.records import TERMINAL
-from stage_config import StageConfig
+from onthedot.engines.aws.dynamodb.records import to_item
 from tests.infra.kit import Assembly, resolve
 
 
@@ -140,18 +139,56 @@ def test_whose_jobs_hear_the_bus(prod: Assembly, local: Assembly) -> None:
     assert environment(local, "events")["ONTHEDOT_BUS_TENANT"] == "local"
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("bus_tenant", ""),
-        ("bus_tenant", "no spaces"),
-        ("bus_tenant", 7),
-        ("s3_event_buckets", "No_Bucket"),
-        ("s3_event_buckets", [7]),
-        ("publish_all_changes", "yes"),
-        ("publish_results", 1),
-    ],
-)
-def test_a_wrong_context_value_is_refused_by_its_name(key: str, value: Any) -> None:
-    with pytest.raises(BadContext, match=rf"context {key}="):
-        StageConfig.from_context({"stage": "prod", key: value})
+def counting(assembly: Assembly) -> dict[str, Any]:
+    return _source(assembly, "<StatisticsFunction")
+
+
+def patterns_of(assembly: Assembly) -> list[Any]:
+    return [json.loads(one["Pattern"]) for one in counting(assembly)["FilterCriteria"]["Filters"]]
+
+
+def test_statistics_are_woken_by_changes_that_end_a_run_only(prod: Assembly) -> None:
+    patterns = patterns_of(prod)
+    created, ended, grown = patterns
+    ends = ["CANCELLED", "FAILED", "SKIPPED", "SUCCEEDED"]
+    assert created["dynamodb"]["NewImage"]["status"] == {"S": ends}
+    assert ended["dynamodb"]["OldImage"]["status"] == {"S": [{"anything-but": ends}]}
+    assert ended["dynamodb"]["NewImage"]["kind"] == {"S": ["one-off", "skipped", "stamped"]}
+    assert grown["dynamodb"]["NewImage"]["kind"] == {"S": ["skipped"]}
+
+
+def test_the_own_jobs_of_the_stage_do_not_wake_statistics(prod: Assembly) -> None:
+    for pattern in patterns_of(prod):
+        assert pattern["dynamodb"]["NewImage"]["tenant"] == {"S": [{"anything-but": ["onthedot"]}]}
+
+
+def test_each_attribute_of_the_filters_is_stored(prod: Assembly) -> None:
+    from tests.builders import VirtualClock, a_run
+
+    stored = to_item(a_run(VirtualClock()).build())
+    for pattern in patterns_of(prod):
+        assert pattern["dynamodb"]["NewImage"].keys() <= stored.keys()
+
+
+def test_a_batch_names_its_shard_because_the_source_has_a_tumbling_window(prod: Assembly) -> None:
+    assert counting(prod)["TumblingWindowInSeconds"] == 900
+
+
+def test_batches_of_ends_of_one_shard_come_one_after_another(prod: Assembly) -> None:
+    """Else the position of the last counted change would not say that all changes before it are counted."""
+    found = counting(prod)
+    assert (found["ParallelizationFactor"], found["BatchSize"], found["MaximumBatchingWindowInSeconds"]) == (1, 1000, 5)
+    assert "FunctionResponseTypes" not in found
+
+
+def test_a_batch_of_ends_that_fails_for_half_a_day_is_a_dead_letter(prod: Assembly) -> None:
+    found = counting(prod)
+    assert (found["MaximumRetryAttempts"], found["MaximumRecordAgeInSeconds"]) == (100, 12 * 3600)
+    assert resolve(found["DestinationConfig"]["OnFailure"]["Destination"]).startswith("<StatisticsDlqQueue")
+    assert found["StartingPosition"] == "TRIM_HORIZON"
+
+
+def test_no_more_than_two_functions_read_the_stream(prod: Assembly) -> None:
+    """DynamoDB throttles a third reader of a shard."""
+    sources = prod.properties("AWS::Lambda::EventSourceMapping")
+    assert sum("StreamArn" in resolve(one["EventSourceArn"]) for one in sources) == 2

@@ -14,13 +14,14 @@ import pytest
 
 from stage_config import StageConfig
 from tests.infra.conftest import FARGATE_POOLS
-from tests.infra.kit import Assembly, build, new_app
+from tests.infra.kit import STACKS, Assembly, build, new_app
 
 pytestmark = pytest.mark.slow
 SHELL, DIRECT = FARGATE_POOLS
 PULL = {"name": "gpu", "capabilities": ["python"], "cpu": 4, "memory_mb": 8192}
 CERTIFICATE = "arn:aws:acm:eu-west-1:123456789012:certificate/1"
-RESTORED = "arn:aws:dynamodb:eu-west-1:123456789012:table/onthedot-prod-jobs-2"
+TABLE = "onthedot-prod-jobs-2"
+STREAM = f"arn:aws:dynamodb:eu-west-1:123456789012:table/{TABLE}/stream/2026-11-17"
 CONTEXTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "a pull pool": {"pools": [PULL]},
@@ -35,7 +36,7 @@ CONTEXTS: dict[str, dict[str, Any]] = {
         "canary": "false",
         "xray": "true",
     },
-    "a restored table": {"table_name": "onthedot-prod-jobs-2", "table_stream_arn": f"{RESTORED}/stream/2026-11-17"},
+    "a restored table": {"table_name": TABLE, "table_stream_arn": STREAM},
     "another topic": {"alarm_topic": "arn:aws:sns:eu-west-1:123456789012:pages", "s3_event_buckets": "uploads"},
     "a domain": {"pools": [SHELL], "domain_name": "jobs.example.com", "certificate_arn": CERTIFICATE},
 }
@@ -115,3 +116,19 @@ def test_a_vanished_or_changed_export_is_seen(assemblies: dict[str, Assembly], t
         after.path(stack).write_text(json.dumps(template))
     assert {stack for stack, _ in stuck(before, after)} == {"api", "dispatch", "events", "workers"}
     assert {name.split(":")[0] for _, name in stuck(before, after)} == {"onthedot-prod-data", "onthedot-prod-queues"}
+
+
+def test_every_part_uses_the_restored_table_and_none_the_old_one(assemblies: dict[str, Assembly]) -> None:
+    restored = assemblies["a restored table"]
+    for function in restored.properties("AWS::Lambda::Function"):
+        assert function["Environment"]["Variables"].get("ONTHEDOT_TABLE", TABLE) == TABLE
+    sources = restored.properties("AWS::Lambda::EventSourceMapping")
+    assert [one["EventSourceArn"] for one in sources if "StartingPosition" in one] == [STREAM, STREAM]
+    others = {stack: json.dumps(restored.template(stack)) for stack in STACKS if stack != "data"}
+    assert [stack for stack, text in others.items() if "onthedot-prod-data:ExportsOutputRefJobs" in text] == []
+
+
+def test_the_old_table_and_what_others_import_of_it_stay(assemblies: dict[str, Assembly]) -> None:
+    restored = assemblies["a restored table"]
+    assert restored.named("AWS::DynamoDB::Table", "TableName", "jobs")
+    assert exports(restored).keys() == exports(assemblies["plain"]).keys()

@@ -6,8 +6,10 @@ import pytest
 
 from layers.build import LAMBDA_PYTHON
 from onthedot import settings
+from onthedot.access.tenants import SETTLED_MS
+from onthedot.core.keys import STATISTICS_PREFIX
 from onthedot.core.pools import Pools, pools_from_text
-from tests.infra.kit import ROOT, Assembly, by_action, resolve, short, statements_of
+from tests.infra.kit import ROOT, Assembly, as_list, by_action, resolve, short, statements_of
 
 SETTINGS: dict[str, type[settings.Settings]] = {
     "api": settings.ApiSettings,
@@ -130,7 +132,7 @@ MAY: dict[str, dict[str, set[str]]] = {
         "sqs:GetQueueAttributes": {"PublisherDlqQueue"},
         "sqs:GetQueueUrl": {"PublisherDlqQueue"},
     },
-    # Only items of counters: see `test_the_statistics_function_may_write_counters_only`.
+    # Only items of counters: see `KEYS`.
     "statistics": {
         "dynamodb:UpdateItem": {"Jobs"},
         "dynamodb:DescribeStream": {"Jobs/stream"},
@@ -142,6 +144,20 @@ MAY: dict[str, dict[str, set[str]]] = {
         "sqs:GetQueueUrl": {"StatisticsDlqQueue"},
     },
 }
+
+KEYS = {
+    ("authorizer", "GetItem"): ["token#*"],
+    ("planner", "GetItem"): ["shards"],
+    ("planner", "Query"): ["workers"],
+    ("auditor", "GetItem"): ["shards", "gate#*"],
+    ("api", "BatchWriteItem"): ["pattern#*"],
+    ("api", "DeleteItem"): ["gates#*", "limits", "token#*", "tokens"],
+    ("events", "BatchWriteItem"): ["pattern#*"],
+    ("worker", "PutItem"): ["signing#*"],
+    ("worker", "Query"): ["limits", "workers", "gate#*"],
+    ("statistics", "UpdateItem"): [f"{STATISTICS_PREFIX}*"],
+}
+"""The partition keys to which a function's action on the table is limited."""
 
 
 def function(assembly: Assembly, name: str) -> dict[str, Any]:
@@ -213,50 +229,23 @@ def test_each_function_may_do_exactly_what_it_needs(prod: Assembly, name: str) -
     assert allowed == MAY[name]
 
 
-def test_the_authorizer_reads_tokens_and_nothing_else(prod: Assembly) -> None:
-    [reading] = [s for s in granted(prod, "authorizer") if s["Action"] == "dynamodb:GetItem"]
-    assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["token#*"]}}
+@pytest.mark.parametrize(("name", "action"), KEYS, ids=" ".join)
+def test_an_action_on_the_table_is_limited_to_these_keys(prod: Assembly, name: str, action: str) -> None:
+    allowing = [
+        one
+        for one in granted(prod, name)
+        if f"dynamodb:{action}" in as_list(one["Action"]) and one["Effect"] == "Allow"
+    ]
+    conditions = [one["Condition"] for one in allowing if "Condition" in one]
+    assert conditions == [{"ForAllValues:StringLike": {"dynamodb:LeadingKeys": KEYS[name, action]}}]
+    others = [short(one["Resource"]) for one in allowing if "Condition" not in one]
+    assert set(others) <= {"Jobs/index/due"}, "the whole index of what is due may be read"
 
 
-@pytest.mark.parametrize(("name", "keys"), [("planner", ["shards"]), ("auditor", ["shards", "gate#*"])])
-def test_planner_and_auditor_get_the_number_of_shards_and_no_record(prod: Assembly, name: str, keys: list[str]) -> None:
-    [reading] = [s for s in granted(prod, name) if s["Action"] == "dynamodb:GetItem"]
-    assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": keys}}
+def test_a_deleted_tenant_is_waited_for_longer_than_anything_writes_for_it(prod: Assembly) -> None:
+    def timeout_of(name: str) -> int:
+        return int(function(prod, name)["Timeout"])
 
-
-def test_the_planner_lists_workers_and_nothing_else(prod: Assembly) -> None:
-    [listing] = [s for s in granted(prod, "planner") if s["Action"] == "dynamodb:Query"]
-    assert listing["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["workers"]}}
-
-
-@pytest.mark.parametrize("name", ["api", "events", "worker", "dispatcher"])
-def test_each_function_that_writes_records_may_announce_its_number_of_shards(prod: Assembly, name: str) -> None:
-    for action in ("dynamodb:GetItem", "dynamodb:UpdateItem"):
-        found = [s for s in granted(prod, name) if action in s["Action"] and s["Effect"] == "Allow"]
-        assert any("Condition" not in statement for statement in found)
-
-
-@pytest.mark.parametrize("name", ["api", "events"])
-def test_many_items_at_once_are_written_in_the_index_of_patterns_only(prod: Assembly, name: str) -> None:
-    [writing] = [s for s in granted(prod, name) if s["Action"] == "dynamodb:BatchWriteItem"]
-    assert writing["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["pattern#*"]}}
-
-
-def test_a_worker_puts_nothing_into_the_table_but_runs_of_a_workflow_and_the_keys_that_sign_calls(
-    prod: Assembly,
-) -> None:
-    [putting] = [s for s in granted(prod, "worker") if s["Action"] == "dynamodb:PutItem"]
-    assert putting["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["signing#*"]}}
-
-
-def test_a_worker_reads_gates_and_waiting_lists(prod: Assembly) -> None:
-    queries = [s for s in granted(prod, "worker") if s["Action"] == "dynamodb:Query"]
-    [under] = [s["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] for s in queries if "Condition" in s]
-    assert under == ["limits", "workers", "gate#*"]
-    assert [short(s["Resource"]) for s in queries if "Condition" not in s] == ["Jobs/index/due"]
-
-
-def test_the_api_deletes_limits_and_tokens_and_nothing_else(prod: Assembly) -> None:
-    [deleting] = [s for s in granted(prod, "api") if s["Action"] == "dynamodb:DeleteItem"]
-    deleted = ["gates#*", "limits", "token#*", "tokens"]
-    assert deleting["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": deleted}}
+    [authorizer] = prod.properties("AWS::ApiGateway::Authorizer")
+    last_call = authorizer["AuthorizerResultTtlInSeconds"] + timeout_of("authorizer") + timeout_of("api")
+    assert max(last_call, timeout_of("dispatcher")) * 1000 < SETTLED_MS

@@ -78,6 +78,13 @@ def test_without_a_stage_nothing_is_built() -> None:
         ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resources": "*"}]),
         ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resources": ["my-queue"]}]),
         ("aws_calls", [{"service": "sqs", "action": "SendMessage", "iam_action": "sqs:*", "resources": ["*"]}]),
+        ("bus_tenant", ""),
+        ("bus_tenant", "no spaces"),
+        ("bus_tenant", "onthedot"),
+        ("s3_event_buckets", "No_Bucket"),
+        ("publish_results", 1),
+        ("alarm_email", "nobody"),
+        ("alarm_topic", "arn:aws:sqs:a:1:b"),
         ("pools", "{"),
         ("pools", {"name": "render"}),
         ("pools", ["render"]),
@@ -148,6 +155,8 @@ def test_shares_add_up_and_nobody_starves(total: int, weights: tuple[int, int, i
 
 
 CERTIFICATE = "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012"
+TABLE = "onthedot-prod-jobs-20260301-120000"
+STREAM = f"arn:aws:dynamodb:eu-west-1:123456789012:table/{TABLE}/stream/2026-03-01T12:00:00.000"
 
 
 @pytest.mark.parametrize(
@@ -175,18 +184,14 @@ def test_a_domain_and_its_path_are_the_url_of_the_api(base_path: str | None, url
             {"domain_name": "badexample.com", "certificate_arn": CERTIFICATE, "hosted_zone": "Z1:example.com"},
         ),
         ("hosted_zone", {"domain_name": "a.example.com", "certificate_arn": CERTIFICATE, "hosted_zone": "example.com"}),
-        (
-            "certificate_arn",
-            {"domain_name": "a.example.com", "certificate_arn": CERTIFICATE, "region": "us-east-1"},
-        ),
+        ("certificate_arn", {"domain_name": "a.example.com", "certificate_arn": CERTIFICATE, "region": "us-east-1"}),
+        ("table_name", {"table_name": TABLE}),
+        ("table_stream_arn", {"table_stream_arn": STREAM}),
+        ("table_name", {"table_name": "another-table", "table_stream_arn": STREAM}),
+        ("alarm_email", {"alarm_topic": "arn:aws:sns:eu-west-1:123456789012:pager", "alarm_email": "ops@example.com"}),
     ],
 )
-def test_a_domain_that_cannot_work_is_refused_by_name(key: str, context: dict[str, str]) -> None:
+def test_values_that_do_not_fit_together_are_refused_by_name(key: str, context: dict[str, str]) -> None:
     with pytest.raises(BadContext) as refused:
         config(**context)
     assert refused.value.key == key
-
-
-def test_the_tenant_of_the_stages_own_jobs_gets_no_events_of_the_bus() -> None:
-    with pytest.raises(BadContext, match="is reserved for the stage's own jobs"):
-        StageConfig.from_context({"stage": "dev", "bus_tenant": "onthedot"})

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from botocore.endpoint import Endpoint
 
-from context_values import BadContext
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import RunMessage
@@ -27,7 +26,6 @@ from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettin
 from onthedot.targets.types import HttpTarget
 from onthedot.workers.records import Resources, WorkerRecord
 from onthedot.workers.registry import WorkerRegistry
-from stage_config import StageConfig
 from tests.builders import DEPLOYMENT, World, a_run, a_world
 from tests.handlers.audited import a_job_with_history
 from tests.handlers.conftest import BUCKET, TABLE, Cloud, Context
@@ -428,17 +426,3 @@ def test_all_or_nothing_is_traced(prod: Assembly, other: Assembly) -> None:
     assert [s["TracingEnabled"] for s in other.properties("AWS::ApiGateway::Stage")] == [True]
     assert all("TracingConfig" not in f for f in prod.properties("AWS::Lambda::Function"))
     assert not any(s.get("TracingEnabled") for s in prod.properties("AWS::ApiGateway::Stage"))
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("alarm_email", "nobody"), ("alarm_topic", "pager"), ("alarm_topic", "arn:aws:sqs:a:1:b")]
-)
-def test_a_wrong_address_or_topic_is_named(key: str, value: str) -> None:
-    with pytest.raises(BadContext, match=key):
-        StageConfig.from_context({"stage": "prod", key: value})
-
-
-def test_an_address_for_a_given_topic_is_refused() -> None:
-    topic = {"alarm_topic": "arn:aws:sns:eu-west-1:123456789012:pager", "alarm_email": "ops@example.com"}
-    with pytest.raises(BadContext, match="alarm_email"):
-        StageConfig.from_context({"stage": "prod", **topic})
