@@ -87,3 +87,11 @@ def test_the_heading_says_that_runs_of_the_range_failed(incident_world: tuple[Wo
         expect(opened.page.locator("main .lead").first).to_have_text("2 runs in the last 24 h, 2 failed.")
         opened.go("/?range=15m")
         expect(opened.page.get_by_role("heading", level=1)).to_have_text("Overview: Nothing is running")
+
+
+def test_a_range_that_cannot_be_read_says_so(console: Opens) -> None:
+    opened = console(None)
+    opened.watch.allow("net::ERR_FAILED", "Failed to load resource")
+    opened.page.route("**/v1/statistics*", lambda route: route.abort())
+    opened.go("/?range=24h")
+    expect(opened.page.get_by_role("region", name="Throughput")).to_contain_text("not responding")
