@@ -60,7 +60,7 @@ def functions_called(act: Act) -> Functions:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return {code for code in called if Path(code.co_filename).is_relative_to(PACKAGE)}
+    return {code for code in tuple(called) if Path(code.co_filename).is_relative_to(PACKAGE)}
 
 
 def files_of(functions: Functions) -> list[str]:
