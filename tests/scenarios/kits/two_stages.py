@@ -14,8 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from onthedot.api.http import Response
+from onthedot.cli.documents import Calls
 from onthedot.cli.main import main
 from onthedot.cli.operations import transfer
+from onthedot.client.requests import Operation
 from onthedot.core.slots import BUCKET_MS
 from onthedot.engines.sqlite.database import Database
 from tests.builders import DEPLOYMENT, VirtualClock, World
@@ -110,18 +112,15 @@ class TwoStages:
 
 
 @dataclass
-class _Calls:
+class _Calls(Calls):
     """The calls of a command, without HTTP."""
 
     stages: TwoStages
     url: str
 
-    def get(self, path: str, **query: str | None) -> Any:
-        given = urlencode({name: value for name, value in query.items() if value is not None})
-        return self.stages.call(self.url, "GET", f"{path}?{given}" if given else path, None)
-
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self.stages.call(self.url, "POST", path, body)
+    def ask(self, operation: Operation[Any], missing: str | None = None, *, job: str | None = None) -> Any:
+        path = f"{operation.path}?{urlencode(operation.query)}" if operation.query else operation.path
+        return self.stages.call(self.url, operation.method, path, operation.body)
 
 
 @dataclass
