@@ -18,9 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from onthedot.core.choices import Priority
-from onthedot.core.pass_progress import first_progress
+from onthedot.core.pass_progress import ProgressStore, first_progress
 from onthedot.core.ports import TickLease
-from onthedot.core.progress_store import ProgressStore
 from onthedot.core.records import Definition
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.slots import bucket_of

@@ -27,13 +27,12 @@ from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient, raw_pars
 from benchmarks.stubbed_aws import StubbedAws
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.clock import VirtualClock
-from onthedot.core.keys import progress_key
-from onthedot.core.pass_progress import first_progress
+from onthedot.core.pass_progress import ProgressStore, first_progress, progress_text
 from onthedot.core.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.core.ports import Answer, Call, Deadline, Received, Tick
 from onthedot.core.progress import LatestProgress
-from onthedot.core.progress_store import ProgressStore, progress_text
 from onthedot.core.records import Record
+from onthedot.core.schema import progress_key
 from onthedot.core.send import message_for
 from onthedot.core.slots import BUCKET_MS, DIRECT_MARGIN, Deployment, bucket_of, queue_urls
 from onthedot.core.start import Done

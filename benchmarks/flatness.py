@@ -27,8 +27,8 @@ from localstack.write_units import computed_units
 from onthedot.core import schema
 from onthedot.core.clock import VirtualClock
 from onthedot.core.moves import Move
+from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.ports import Clock, Deadline, Moved, Refused, Tick, Undecided
-from onthedot.core.progress_store import ProgressStore
 from onthedot.core.records import Record
 from onthedot.core.slots import BUCKET_MS, DIRECT_MARGIN, Deployment, bucket_of, queue_key
 from onthedot.core.tick import dispatch_due

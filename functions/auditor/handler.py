@@ -5,7 +5,7 @@ from typing import Any
 
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline
-from onthedot.core.served_shards import ServedShards
+from onthedot.core.shards import ServedShards
 from onthedot.core.tick import observe_audit
 from onthedot.jobs.audit import audit_due_jobs
 from onthedot.jobs.remove_payloads import remove_unused_payloads

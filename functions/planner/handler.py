@@ -5,7 +5,7 @@ from typing import Any
 
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
-from onthedot.core.served_shards import ServedShards
+from onthedot.core.shards import ServedShards
 from onthedot.core.tick import is_time_to_check, observe_stage, plan_ticks
 from onthedot.observability import Metrics, logger
 from onthedot.settings import PlannerSettings

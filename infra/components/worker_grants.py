@@ -7,11 +7,14 @@ from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 
 from allowed_calls import Call
-from onthedot.core.keys import (
+from onthedot.core.pools import Pool
+from onthedot.core.schema import (
+    DUE,
     GATE_PREFIX,
     GATES_PREFIX,
     LIMITS_PARTITION,
     PATTERN_PREFIX,
+    RESULTS,
     SHARDS_PARTITION,
     SIGNING_PREFIX,
     STATISTICS_PREFIX,
@@ -19,8 +22,6 @@ from onthedot.core.keys import (
     TOKENS_PARTITION,
     WORKERS_PARTITION,
 )
-from onthedot.core.pools import Pool
-from onthedot.core.schema import DUE, RESULTS
 from onthedot.observability import NAMESPACE
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack

@@ -17,8 +17,8 @@ from constructs import Construct
 from components.scheduler_function import FunctionFactory, FunctionShape, allow, log_group, store_settings
 from components.worker_grants import CONSUME, SEND, deleting_gates_and_tokens, indexing_patterns, no_tokens
 from onthedot.core import schema
-from onthedot.core.keys import TOKEN_PREFIX
 from onthedot.core.pools import PoolKind
+from onthedot.core.schema import TOKEN_PREFIX
 from onthedot.settings import ApiSettings, AuthorizerSettings
 from onthedot.targets import rules
 from stacks.data_stack import DataStack

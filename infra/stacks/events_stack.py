@@ -18,8 +18,8 @@ from components.scheduler_function import FunctionFactory, FunctionShape, allow,
 from components.worker_grants import SEND, counting_ends, indexing_patterns, no_tokens
 from onthedot.access.tokens import RESERVED_TENANT
 from onthedot.core import schema
-from onthedot.core.keys import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.core.records import TERMINAL, Kind
+from onthedot.core.schema import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.engines.aws.sqs import dead_events
 from onthedot.events.lifecycle import SOURCE
 from onthedot.settings import EventsSettings, PublisherSettings, StatisticsSettings

@@ -17,9 +17,9 @@ from localstack.dynamodb_local import running_dynamodb
 from localstack.ministack_process import running_ministack
 from onthedot.access.signing_store import SigningStore
 from onthedot.access.token_store import TokenStore
+from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.ports import Clock, Deadline, ListedBlobs, RunQueues, RunStore, TickQueue
-from onthedot.core.progress_store import ProgressStore
-from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardStore
 from onthedot.engines.aws.s3_blobs import S3_OPTIONS
 from onthedot.engines.sqlite.database import Database
 from onthedot.events.pattern_store import PatternStore

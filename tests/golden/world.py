@@ -25,9 +25,9 @@ from onthedot.cli.main import main as cli
 from onthedot.core import schema
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.clock import VirtualClock
+from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.pools import DEFAULT_POOLS
 from onthedot.core.ports import Answer, Call, Deadline, Received, Tick, TickQueue
-from onthedot.core.progress_store import ProgressStore
 from onthedot.core.send import message_for
 from onthedot.core.slots import Deployment, queue_key
 from onthedot.core.start import start_run

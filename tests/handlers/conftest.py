@@ -17,8 +17,8 @@ from moto import mock_aws
 from localstack.table import table_arguments
 from onthedot.core import schema
 from onthedot.core.clock import SystemClock
-from onthedot.core.keys import SHARDS_PARTITION
 from onthedot.core.pools import DEFAULT_POOLS, pools_to_text
+from onthedot.core.schema import SHARDS_PARTITION
 from onthedot.core.slots import queue_name
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs import ticks

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from onthedot.cli.main import main
 from onthedot.cli.operations import audit as command
 from onthedot.core.clock import SystemClock
-from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardStore
 from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from tests.builders import a_run

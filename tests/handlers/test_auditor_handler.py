@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from onthedot.core.clock import SystemClock
-from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardStore
 from onthedot.engines.announcing import announce
 from onthedot.jobs import remove_payloads
 from onthedot.jobs.remove_payloads import DAY_MS

@@ -10,7 +10,7 @@ from onthedot.access.token_store import TokenStore
 from onthedot.access.tokens import create_token, revoke_token, token_hash
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
-from onthedot.core.keys import token_key
+from onthedot.core.schema import token_key
 from onthedot.engines.aws.dynamodb.keys import stored_key
 from onthedot.settings import AuthorizerSettings
 from tests.builders import VirtualClock

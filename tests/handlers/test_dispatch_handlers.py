@@ -11,7 +11,7 @@ import pytest
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Tick
-from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardStore
 from onthedot.engines.announcing import announce
 from onthedot.settings import DispatcherSettings, PlannerSettings
 from tests.handlers.conftest import TABLE, Cloud, Context

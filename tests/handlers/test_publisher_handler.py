@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.core.keys import progress_key
 from onthedot.core.ports import Deadline, Undecided
 from onthedot.core.records import Record, Status
+from onthedot.core.schema import progress_key
 from onthedot.engines.aws.dynamodb.keys import stored_key
 from onthedot.engines.aws.dynamodb.records import to_item
 from onthedot.events.lifecycle import LifecycleEvent

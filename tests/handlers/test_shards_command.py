@@ -7,8 +7,7 @@ from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
 from onthedot.core.clock import SystemClock
-from onthedot.core.shard_store import ShardStore
-from onthedot.core.shards import UNUSED_AFTER
+from onthedot.core.shards import UNUSED_AFTER, ShardStore
 from onthedot.core.slots import Deployment, slot_shard
 from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore

@@ -11,11 +11,10 @@ import costs
 from benchmarks.stubbed_aws import StubbedAws
 from onthedot.core import lifecycle
 from onthedot.core.clock import VirtualClock
-from onthedot.core.keys import progress_key
-from onthedot.core.pass_progress import ShardProgress
+from onthedot.core.pass_progress import ProgressStore, ShardProgress, progress_text
 from onthedot.core.ports import Deadline, Tick
-from onthedot.core.progress_store import ProgressStore, progress_text
 from onthedot.core.records import Status
+from onthedot.core.schema import progress_key
 from onthedot.core.set_aside import is_time_to_look
 from onthedot.core.slots import BUCKET_MS, DEEP_REREAD, Deployment, bucket_of
 from onthedot.core.tick import CHECK_EVERY, CLAIMED_AHEAD, dispatch_due, observe_tick

@@ -7,8 +7,8 @@ import pytest
 from layers.build import LAMBDA_PYTHON
 from onthedot import settings
 from onthedot.access.tenants import SETTLED_MS
-from onthedot.core.keys import STATISTICS_PREFIX
 from onthedot.core.pools import Pools, pools_from_text
+from onthedot.core.schema import STATISTICS_PREFIX
 from tests.infra.kit import ROOT, Assembly, as_list, by_action, resolve, short, statements_of
 
 SETTINGS: dict[str, type[settings.Settings]] = {

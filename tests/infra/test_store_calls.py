@@ -13,9 +13,8 @@ from onthedot.access.tenant_data import TenantData
 from onthedot.core.choices import Priority
 from onthedot.core.clock import VirtualClock
 from onthedot.core.gate_names import GateId
-from onthedot.core.pass_progress import ShardProgress
+from onthedot.core.pass_progress import ProgressStore, ShardProgress
 from onthedot.core.ports import TickLease
-from onthedot.core.progress_store import ProgressStore
 from onthedot.core.shards import ShardHistory
 from onthedot.engine import Engine
 from onthedot.engines.aws.dynamodb.items import DynamoItems

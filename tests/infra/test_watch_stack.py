@@ -15,7 +15,7 @@ from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import RunMessage
 from onthedot.core.records import Record, Status
-from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardStore
 from onthedot.core.slots import SlotKind, bucket_of, slot_name
 from onthedot.core.tick import CHECK_EVERY
 from onthedot.engines.announcing import announce

@@ -27,10 +27,10 @@ from onthedot.api.router import handle
 from onthedot.core import schema
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.clock import VirtualClock
+from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.pools import DEFAULT_POOLS
 from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, Tick, TickQueue
 from onthedot.core.progress import LatestProgress
-from onthedot.core.progress_store import ProgressStore
 from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
 from onthedot.core.slots import Deployment, queue_key

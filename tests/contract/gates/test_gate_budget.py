@@ -9,7 +9,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId, keys_slot, look_slot
 from onthedot.core.ids import event_run_id, fresh_generation, fresh_job_id
 from onthedot.core.items import EXPIRES_AT
-from onthedot.core.keys import gate_key
+from onthedot.core.schema import gate_key
 from onthedot.gates.state import PAGE, GateChange, Holder
 from onthedot.gates.state_store import KEPT_DAYS
 from tests.builders import NOON, VirtualClock

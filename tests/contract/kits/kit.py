@@ -12,7 +12,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.clock import VirtualClock
 from onthedot.core.gate_names import GateId
 from onthedot.core.items import Change, Items
-from onthedot.core.keys import gate_key, gate_limits_key, limits_key, progress_key, stage_key
+from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.ports import (
     Blobs,
     Clock,
@@ -25,10 +25,9 @@ from onthedot.core.ports import (
     Tick,
     TickQueue,
 )
-from onthedot.core.progress_store import ProgressStore
 from onthedot.core.records import Record
-from onthedot.core.schema import DEFAULT_POOL
-from onthedot.core.shard_store import ShardStore
+from onthedot.core.schema import DEFAULT_POOL, gate_key, gate_limits_key, limits_key, progress_key, stage_key
+from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
 from onthedot.engine import Engine
 from onthedot.events.pattern_store import PatternStore

@@ -14,9 +14,9 @@ from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.choices import Priority
 from onthedot.core.lifecycle import Failure
 from onthedot.core.moves import Move, applied
+from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.ports import Answer, Call, Deadline, Moved, Received, Refused, Tick, Undecided
 from onthedot.core.progress import MAX_TEXT, ProgressReport
-from onthedot.core.progress_store import ProgressStore
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.send import message_for

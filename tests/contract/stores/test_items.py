@@ -25,8 +25,8 @@ from onthedot.core.items import (
     fewer,
     whole,
 )
-from onthedot.core.keys import Key, run_key
 from onthedot.core.ports import Clock
+from onthedot.core.schema import Key, run_key
 from tests.builders import a_run
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 

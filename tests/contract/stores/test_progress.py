@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from onthedot.core.pass_progress import ShardProgress
+from onthedot.core.pass_progress import ProgressStore, ShardProgress
 from onthedot.core.ports import Clock, TickLease
-from onthedot.core.progress_store import ProgressStore
 from tests.contract.kits.kit import Kit
 
 FIRST = ShardProgress(100, 101, 50, 60, 113)

@@ -8,8 +8,7 @@ import pytest
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Clock, RunStore
 from onthedot.core.records import Status
-from onthedot.core.shard_store import ShardStore
-from onthedot.core.shards import ShardHistory, ShardStep
+from onthedot.core.shards import ShardHistory, ShardStep, ShardStore
 from onthedot.core.slots import Deployment, bucket_of
 from onthedot.engines.announcing import AnnouncingStore, announce
 from tests.builders import a_run

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from onthedot.core import lifecycle
-from onthedot.core.endings import TOMBSTONE_DAYS
 from onthedot.core.errors import Unavailable
+from onthedot.core.lifecycle import TOMBSTONE_DAYS
 from onthedot.core.listing import listed_under
 from onthedot.core.ports import Deadline, RunMessage
 from onthedot.core.records import Kind

@@ -8,11 +8,11 @@ from localstack.write_units import counted_units
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.clock import SystemClock
-from onthedot.core.keys import statistics_key
 from onthedot.core.lifecycle import Failure
 from onthedot.core.moves import Expect, Move
 from onthedot.core.ports import Deadline, Moved, RunStore
 from onthedot.core.records import Kind, Record, Status
+from onthedot.core.schema import statistics_key
 from onthedot.statistics.counters import BOUNDS_MS, OUTCOMES, Counters, EndedRun, added
 from onthedot.statistics.ports import PlacedEnd
 from tests.builders import DEPLOYMENT, a_run, the_start_of

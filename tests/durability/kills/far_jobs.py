@@ -8,8 +8,7 @@ from typing import Final
 
 from onthedot.api.http import Request
 from onthedot.api.router import handle
-from onthedot.core.clock import SystemClock, VirtualClock
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import SystemClock, VirtualClock, format_instant
 from onthedot.serve.server import LOCAL_USER
 from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import embedded, owned_database, server_deployment

@@ -7,11 +7,10 @@ from unittest import mock
 import pytest
 
 from onthedot.core import start as start_run
-from onthedot.core.check_before_start import check_before_start
 from onthedot.core.claim import Pass
 from onthedot.core.ports import Deadline, Tick
 from onthedot.core.records import Record, Status
-from onthedot.core.start import Done, Redeliver, Started
+from onthedot.core.start import Done, Redeliver, Started, check_before_start
 from onthedot.core.sweep import sweep_slot
 from onthedot.gates.limits import GateLimits
 from onthedot.jobs.change import cancel_job

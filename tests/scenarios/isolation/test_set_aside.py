@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from onthedot.core import stamp, sweep
-from onthedot.core import sweep_slots as sweep_rules
 from onthedot.core.ports import Deadline, RunStore
 from onthedot.core.records import Record, Status
 from onthedot.core.set_aside import BUCKETS_BETWEEN, UNHANDLED, set_aside, take_up
@@ -120,7 +119,7 @@ def test_a_run_whose_sweep_raises_an_error_stops_no_other(
     world: World, simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost = [a_run(world.clock).dispatched().stored_in(world.store) for _ in range(5)]
-    decide = sweep_rules.decide
+    decide = sweep.decide
 
     def raising(run: Record, *more: object, **others: object) -> object:
         if run.run_id == lost[0].run_id:

@@ -10,6 +10,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.listing import ALWAYS, Window
 from onthedot.core.moves import Move
+from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.ports import (
     Deadline,
     ListEntry,
@@ -25,7 +26,6 @@ from onthedot.core.ports import (
     SlotEntry,
     Undecided,
 )
-from onthedot.core.progress_store import ProgressStore
 from onthedot.core.records import Record
 from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.state_store import GateStore

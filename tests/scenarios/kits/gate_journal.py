@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from onthedot.core.codec import stored_name
 from onthedot.core.gate_names import TENANT, GateId
-from onthedot.core.keys import GATES_PREFIX, LIMITS_PARTITION, TENANT_PREFIX, Key, gate_name_of, gate_of
 from onthedot.core.records import Status
+from onthedot.core.schema import GATES_PREFIX, LIMITS_PARTITION, TENANT_PREFIX, Key, gate_name_of, gate_of
 from onthedot.gates.limit_store import limits_of
 from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.state import Holder

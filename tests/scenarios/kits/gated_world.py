@@ -12,12 +12,11 @@ from unittest import mock
 from onthedot.core import ids, lifecycle
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.errors import OnthedotError, StaleAttempt, Unavailable
-from onthedot.core.keys import worker_key
 from onthedot.core.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from onthedot.core.ports import Answer, Call, Deadline, Received
 from onthedot.core.progress import LatestProgress
 from onthedot.core.records import Record
-from onthedot.core.schema import PRIORITIES
+from onthedot.core.schema import PRIORITIES, worker_key
 from onthedot.core.slots import BUCKET_MS, Deployment, queue_key
 from onthedot.core.start import Done
 from onthedot.core.stopping import Stop

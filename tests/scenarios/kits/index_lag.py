@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from onthedot.core.clock import VirtualClock
-from onthedot.core.keys import GATE_PREFIX
 from onthedot.core.ports import Page, SlotEntry
 from onthedot.core.records import Kind
-from onthedot.core.schema import DUE
+from onthedot.core.schema import DUE, GATE_PREFIX
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
 from tests.builders import World

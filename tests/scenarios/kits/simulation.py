@@ -12,7 +12,7 @@ from onthedot.core.pools import PoolKind
 from onthedot.core.ports import Answer, Call, Deadline
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
-from onthedot.core.served_shards import ServedShards
+from onthedot.core.shards import ServedShards
 from onthedot.core.slots import BUCKET_MS, queue_key
 from onthedot.core.start import Done, Verdict
 from onthedot.core.tick import dispatch_due, must_be_redelivered, plan_ticks

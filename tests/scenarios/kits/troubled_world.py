@@ -14,7 +14,7 @@ from onthedot.core.errors import Unavailable
 from onthedot.core.pools import PoolKind
 from onthedot.core.ports import Answer, Call, Deadline, Received
 from onthedot.core.schema import PRIORITIES
-from onthedot.core.served_shards import ServedShards
+from onthedot.core.shards import ServedShards
 from onthedot.core.slots import BUCKET_MS, Deployment, queue_key
 from onthedot.core.start import Done
 from onthedot.core.tick import continue_tick, dispatch_due, must_be_redelivered, plan_ticks

@@ -4,9 +4,7 @@ import pytest
 
 from onthedot.core.errors import Unavailable
 from onthedot.core.records import Record, Status
-from onthedot.core.served_shards import ServedShards
-from onthedot.core.shard_store import ShardStore
-from onthedot.core.shards import ShardHistory
+from onthedot.core.shards import ServedShards, ShardHistory, ShardStore
 from onthedot.core.slots import Deployment, slot_shard
 from onthedot.schedules.schedule import fires_between
 from tests.builders import NOON, World, a_world

@@ -11,7 +11,7 @@ from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline, RunMessage
 from onthedot.core.records import Record, Status
 from onthedot.core.schema import DEFAULT_POOL
-from onthedot.core.sweep_slots import LONG_WAIT_MS, PATIENCE_MS
+from onthedot.core.sweep import LONG_WAIT_MS, PATIENCE_MS
 from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.queues import SqliteRunQueues
 from onthedot.workers.assign import RENEW_AFTER, RENEWED_DELAY_MS

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from onthedot.core import lifecycle
-from onthedot.core.check_before_start import MayStart, Settled, check_before_start
 from onthedot.core.gate_names import gate_of_slot, turn_gate
 from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
-from onthedot.core.start import Done, start_run
+from onthedot.core.start import Done, MayStart, Settled, check_before_start, start_run
 from onthedot.jobs.change import change_job
 from onthedot.jobs.changes import JobChange
 from onthedot.schedules.choices import OverlapPolicy

@@ -1,10 +1,10 @@
 """Runs of one job that would overlap."""
 
 from onthedot.core import lifecycle
-from onthedot.core.check_before_start import MayStart, Settled, check_before_start
 from onthedot.core.lifecycle import Failure
 from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
+from onthedot.core.start import MayStart, Settled, check_before_start
 from onthedot.schedules.choices import OverlapPolicy
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import (

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from onthedot.core import lifecycle
-from onthedot.core.check_before_start import MayStart, check_before_start
 from onthedot.core.moves import Move
 from onthedot.core.ports import Answer, Deadline, Moved, ReadRecords, Refused, RunStore, Undecided
 from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
+from onthedot.core.start import MayStart, check_before_start
 from onthedot.jobs.change import cancel_job, delete_job, pause_job
 from onthedot.jobs.redrive import redrive
 from onthedot.schedules.choices import OverlapPolicy

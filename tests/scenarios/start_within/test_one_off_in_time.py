@@ -6,14 +6,13 @@ from typing import Any, cast
 import pytest
 
 from onthedot.core import lifecycle
-from onthedot.core.check_before_start import MayStart, check_before_start
 from onthedot.core.choices import Priority
 from onthedot.core.pools import DEFAULT_POOLS, Pools
 from onthedot.core.ports import Answer, Moved, RunStore
 from onthedot.core.records import Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.send import message_for
-from onthedot.core.start import Redeliver
+from onthedot.core.start import MayStart, Redeliver, check_before_start
 from onthedot.jobs.change import change_job, pause_job, resume_job
 from onthedot.jobs.changes import JobChange
 from onthedot.jobs.redrive import redrive

@@ -10,7 +10,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.records import Record, Status
-from onthedot.core.skip_expired import skip_expired
+from onthedot.core.start import skip_expired
 from onthedot.jobs.change import cancel_job
 from tests.builders import the_start_of
 from tests.scenarios.kits.faults import Fault, Faults

@@ -16,7 +16,7 @@ from onthedot.api.fields import Fields
 from onthedot.api.http import Response
 from onthedot.api.reading import field_names
 from onthedot.api.times import milliseconds, parse_instant
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from onthedot.core.ports import Call
 from onthedot.core.records import Definition
 from onthedot.jobs.api import BackfillFields, ExecuteFields

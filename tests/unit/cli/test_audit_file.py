@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
 from onthedot.core.clock import SystemClock
-from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardStore
 from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems

@@ -17,8 +17,7 @@ from click.testing import CliRunner
 from onthedot.cli.jobs.listen import MAX_BODY, Arrival, as_text
 from onthedot.cli.main import main
 from onthedot.cli.output import printable
-from onthedot.core.clock import SystemClock
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import SystemClock, format_instant
 from tests.builders import NOON
 
 SECONDS = 30

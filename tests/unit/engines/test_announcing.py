@@ -8,8 +8,7 @@ import pytest
 from onthedot.core.errors import Unavailable
 from onthedot.core.items import Items
 from onthedot.core.ports import Deadline, RunStore
-from onthedot.core.shard_store import ShardStore
-from onthedot.core.shards import ShardHistory, ShardStep
+from onthedot.core.shards import ShardHistory, ShardStep, ShardStore
 from onthedot.core.slots import bucket_of
 from onthedot.engines.announcing import AnnouncingStore, announce
 from tests.builders import World, a_run, a_world, the_claim_of

@@ -8,9 +8,9 @@ import pytest
 from onthedot.access.signing_store import SIGNING_MS, SigningStore
 from onthedot.core.errors import Unavailable
 from onthedot.core.items import Condition, Item, Values, Written
-from onthedot.core.keys import Key
 from onthedot.core.ports import Page
 from onthedot.core.remembered import MOST
+from onthedot.core.schema import Key
 from onthedot.gates.limit_store import UNKNOWN_MS, LimitsStore
 from onthedot.gates.limits import KNOWN_MS, GateLimits, TenantLimits
 from onthedot.gates.state_store import GateStore

@@ -6,7 +6,7 @@ import pytest
 
 from onthedot.core.errors import Unavailable
 from onthedot.core.items import Change, Condition, Item, Written
-from onthedot.core.keys import Key
+from onthedot.core.schema import Key
 from onthedot.transfer.stage_state import StageMode, StageState, from_text, to_text
 from onthedot.transfer.stage_store import UNKNOWN_MS, StageStore
 from tests.builders import VirtualClock

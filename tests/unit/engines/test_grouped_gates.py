@@ -11,7 +11,7 @@ import pytest
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import GateId
 from onthedot.core.items import Change, Condition, Item, Written
-from onthedot.core.keys import Key
+from onthedot.core.schema import Key
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.gates.grouped import GroupedGates

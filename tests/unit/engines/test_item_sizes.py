@@ -18,15 +18,14 @@ from onthedot.access.signing_store import SigningStore
 from onthedot.access.token_store import TokenStore
 from onthedot.access.tokens import LONGEST_NAME, create_token
 from onthedot.api.fields import MAX_TEXT
-from onthedot.core import keys, shards
+from onthedot.core import schema, shards
 from onthedot.core.choices import MAX_JOBS, Priority
 from onthedot.core.gate_names import MOST_KEY_CHARACTERS, GateId, keys_slot
 from onthedot.core.ids import event_run_id, fresh_generation, fresh_job_id, stamped_run_id
 from onthedot.core.lifecycle import KEPT_ATTEMPTS
 from onthedot.core.moves import Expect, Move
-from onthedot.core.pass_progress import ShardProgress
+from onthedot.core.pass_progress import ShardProgress, progress_text
 from onthedot.core.ports import Clock, Moved
-from onthedot.core.progress_store import progress_text
 from onthedot.core.records import Record
 from onthedot.core.shards import ShardHistory
 from onthedot.engines.aws.dynamodb.items import DynamoItems
@@ -229,7 +228,7 @@ def recorded_entries(world: World) -> Iterator[tuple[str, list[str], PatternEntr
     for row in rows:
         job_id, _, name = row["sort"].partition("#")
         values = json.loads(row["content"])
-        key = row["partition"].removeprefix(keys.pattern_partition(TENANT, ""))
+        key = row["partition"].removeprefix(schema.pattern_partition(TENANT, ""))
         yield TENANT, [key], PatternEntry(job_id, name, values["pattern"], values["put_at"])
 
 
@@ -370,7 +369,7 @@ def test_this_file_knows_every_kind_of_item() -> None:
         "event",
         "statistics",
     }
-    assert {name for name in vars(keys) if name.endswith("_key")} == {f"{kind}_key" for kind in known}
+    assert {name for name in vars(schema) if name.endswith("_key")} == {f"{kind}_key" for kind in known}
 
 
 def test_a_call_of_aws_may_have_an_input_of_the_same_size() -> None:

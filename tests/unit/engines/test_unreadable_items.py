@@ -9,7 +9,7 @@ import pytest
 from onthedot.access.signing_store import keys_of
 from onthedot.core.errors import UnreadableRecord
 from onthedot.core.items import Item, Value
-from onthedot.core.keys import Key, limits_key, pattern_key, worker_key
+from onthedot.core.schema import Key, limits_key, pattern_key, worker_key
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.records import to_entry, to_item
 from onthedot.gates.limits import GateLimits, TenantLimits

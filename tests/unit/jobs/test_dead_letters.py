@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from onthedot.api.http import Response
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from onthedot.core.ports import Answer, Deadline, ReadRecords
 from onthedot.jobs import dead_letters
 from onthedot.jobs import redrive as redrives

@@ -7,7 +7,7 @@ import pytest
 
 from onthedot.access.ports import Principal
 from onthedot.access.tokens import authenticate
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from tests.unit.cli.conftest import Command, json_lines, rows
 from tests.unit.worker.world import ApiServer
 

@@ -4,7 +4,7 @@ import pytest
 
 from onthedot.cli.jobs.preview import Options, read_options
 from onthedot.cli.times import cron_in_words
-from onthedot.core.instants import moment_of
+from onthedot.core.clock import moment_of
 from onthedot.schedules.preview import preview
 
 MONDAY = 1_794_787_200_000  # 2026-11-16T00:00:00Z

@@ -7,7 +7,8 @@ import pytest
 
 from onthedot.core.lifecycle import LEASE_MS, MAX_RESENDS
 from onthedot.core.records import Record, Status
-from onthedot.core.sweep_slots import LONG_WAIT_MS, PATIENCE_MS, Act, Leave, Nothing, decide, is_backlogged, waits_long
+from onthedot.core.send import is_backlogged
+from onthedot.core.sweep import LONG_WAIT_MS, PATIENCE_MS, Act, Leave, Nothing, decide, waits_long
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
 
 

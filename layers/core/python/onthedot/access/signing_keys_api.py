@@ -11,7 +11,7 @@ from onthedot.api.fields import Fields
 from onthedot.api.reading import read_body
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from onthedot.targets.webhooks import SigningKey
 
 LEAST_OVERLAP_SECONDS: Final = 120

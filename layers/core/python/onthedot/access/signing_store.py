@@ -6,9 +6,9 @@ from typing import Final
 
 from onthedot.core import json_text
 from onthedot.core.items import Items, absent, equals
-from onthedot.core.keys import signing_key
 from onthedot.core.ports import Clock
 from onthedot.core.remembered import Remembered
+from onthedot.core.schema import signing_key
 from onthedot.targets.webhooks import SigningKey
 
 SIGNING_MS: Final = 60_000

@@ -5,10 +5,9 @@ from typing import Final
 
 from onthedot.access.ports import DeletedPage
 from onthedot.core.items import Item, Items
-from onthedot.core.keys import JOB_SORT_KEY, WORKERS_PARTITION, Key, is_of_tenant
 from onthedot.core.ports import ListedBlobs, Page
 from onthedot.core.records import TERMINAL
-from onthedot.core.schema import BLOBS, blobs_of
+from onthedot.core.schema import BLOBS, JOB_SORT_KEY, WORKERS_PARTITION, Key, blobs_of, is_of_tenant
 from onthedot.workers.registry import tenant_of
 
 READ_AT_ONCE: Final = 1_000

@@ -6,8 +6,8 @@ from typing import Final
 
 from onthedot.access.ports import Principal, Token
 from onthedot.core.items import EXPIRES_AT, Item, Items, Value
-from onthedot.core.keys import TOKENS_PARTITION, listed_token_key, token_key
 from onthedot.core.ports import Clock, Page
+from onthedot.core.schema import TOKENS_PARTITION, listed_token_key, token_key
 
 _LOG: Final = logging.getLogger(__name__)
 _HASH: Final = "token_hash"

@@ -14,7 +14,7 @@ from onthedot.api.lists import open_cursor, sign_cursor
 from onthedot.api.reading import SMALL_BODY, read_model, read_object, read_without_nulls
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 

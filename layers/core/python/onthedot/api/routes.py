@@ -11,8 +11,8 @@ from onthedot.api.openapi import describe
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
 from onthedot.api.views import HealthView
+from onthedot.core.clock import format_instant
 from onthedot.core.errors import Unavailable
-from onthedot.core.instants import format_instant
 from onthedot.events import api as events
 from onthedot.gates import api as gates
 from onthedot.jobs import api as jobs

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, Final
 
-from onthedot.core.instants import EPOCH, format_instant
+from onthedot.core.clock import EPOCH, format_instant
 from onthedot.schedules.local_times import LocalTime, check_leap_second
 from onthedot.schedules.schedule import UTC_NAME
 

@@ -13,8 +13,8 @@ from onthedot.cli.documents import Calls, NotThere, local_stack
 from onthedot.cli.options import options
 from onthedot.cli.output import printable
 from onthedot.client.requests import Operation
-from onthedot.core.endings import TOMBSTONE_DAYS
 from onthedot.core.errors import InvalidRequest, TokenNotFound, Unavailable
+from onthedot.core.lifecycle import TOMBSTONE_DAYS
 from onthedot.engine import Engine
 from onthedot.settings import AuditorSettings, BadSettings, WorkerSettings
 

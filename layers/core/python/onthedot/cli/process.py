@@ -16,7 +16,7 @@ import click
 
 from onthedot.cli.options import options
 from onthedot.cli.output import printable
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from onthedot.observability import METRICS_LOG
 from onthedot.targets.processes.python_runner import AppBroken, handlers_of
 

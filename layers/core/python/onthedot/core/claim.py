@@ -8,15 +8,13 @@ from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Core
+from onthedot.core.engine import Core, TickPoints
 from onthedot.core.find_pool import has_pool, reroute_entries
 from onthedot.core.moves import Move
 from onthedot.core.outcomes import is_written
-from onthedot.core.points import TickPoints
 from onthedot.core.ports import Deadline, SlotEntry, Tick, Undecided
-from onthedot.core.queue_states import QueueStates
 from onthedot.core.records import Kind, Record
-from onthedot.core.send import read_slot_pages, send_runs
+from onthedot.core.send import QueueStates, read_slot_pages, send_runs
 from onthedot.core.set_aside import fault_of, faults_of, misplaced, set_aside
 from onthedot.core.slots import DECISION_MS, bucket_of, slot_bucket
 from onthedot.core.stamp import stamp_jobs

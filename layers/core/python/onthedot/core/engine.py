@@ -1,14 +1,152 @@
-"""What the core works with: the stores, queues and parameters of one deployment, and the points where features join."""
+"""What the core works with: the stores, queues and parameters of one deployment, and the points where features join.
 
-from collections.abc import Callable, Sequence
+The core asks features only for runs that use them: that name a gate, have parents, or belong to a tenant with limits.
+`onthedot.wiring.points` has the features that join.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
+from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId
-from onthedot.core.points import Points
-from onthedot.core.ports import Blobs, Clock, Deadline, LeaseWaits, RunMessage, RunQueues, RunStore, TickTimes
+from onthedot.core.ports import (
+    Blobs,
+    Clock,
+    Deadline,
+    LeaseWaits,
+    RunMessage,
+    RunQueues,
+    RunStore,
+    SlotEntry,
+    TickTimes,
+)
 from onthedot.core.records import Record
-from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
+from onthedot.targets.webhooks import SigningKey
+
+if TYPE_CHECKING:
+    from onthedot.core.send import QueueStates
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """The places that an attempt has got. It may start now."""
+
+    at: int
+    """The time of the start."""
+    token: str
+    """The attempt token."""
+    held: tuple[str, ...] = ()
+    """The page and the name of each place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The run waits at this gate now."""
+
+    gate: str
+
+
+class Points(Protocol):
+    """What the core asks of features. A method raises Unavailable unless it says that it raises nothing."""
+
+    # Before a start
+    def why_closed(self, core: Core) -> str | None:
+        """Return why the stage starts nothing now. None: it is open."""
+
+    def is_limited(self, core: Core, tenant: str) -> bool:
+        """Return whether the tenant has limits of its own, as this process knows it."""
+
+    def ask(
+        self, core: Core, message: RunMessage, named: Iterable[str], turn: str | None, near_ms: int
+    ) -> Permit | Listed | Record | None:
+        """Ask the gates of a run for its start, and put the run on the list of a gate that refuses.
+
+        `turn` is the job whose next run may wait for the end of this one. `near_ms` is how long the worker can wait for
+        the rate of a gate. A record: another process has moved the run. None: the gates did not answer in time.
+        """
+
+    def give_back(self, core: Core, message: RunMessage, permit: Permit) -> None:
+        """Give back the places of an attempt that did not start. This raises nothing."""
+
+    def pass_on(self, core: Core, message: RunMessage) -> None:
+        """Wake the next run at the gate that woke this one, which does not start. This raises nothing."""
+
+    def flag_again(self, core: Core, run: Record) -> None:
+        """Have a tick look at the gate on whose list the run is."""
+
+    def is_turn_awaited(self, core: Core, job: Record) -> bool:
+        """Return whether runs of the job wait for the end of the one that started last."""
+
+    def wait_for_turn(self, core: Core, message: RunMessage, job: Record, why: str) -> None:
+        """Put a run on the list of its job's runs that wait for the end of the one that started last."""
+
+    # The work of an attempt
+    def parents_results(self, core: Core, run: Record, payload: bytes) -> bytes:
+        """Return the payload with the ends of the run's parents."""
+
+    def signing_keys(self, core: Core, tenant: str) -> Sequence[SigningKey]:
+        """Return the keys that sign the tenant's calls, the newest first."""
+
+    # After an end
+    def give_back_places(self, core: Core, run: Record, accept: Accept | None) -> Sequence[GateId]:
+        """See `Core.give_back_places`."""
+
+    def wake_late(self, core: Core, gates: Sequence[GateId], accept: Accept | None) -> None:
+        """Try once more to wake a run at these gates, which the index may not have shown. This raises nothing."""
+
+    def notify_children(self, core: Core, ended: Record, deadline: Deadline | None) -> bool:
+        """See `Core.notify_children`."""
+
+    def link_to_parents(self, core: Core, child: Record) -> None:
+        """Have the parents of a new job tell it when they end."""
+
+    # Workers
+    def offered(self, core: Core, tenant: str) -> Mapping[str, frozenset[str]]:
+        """Return what live workers can do for the tenant, by pool."""
+
+    def was_never_begun(self, core: Core, run: Record, now: int) -> bool:
+        """Return whether the worker of an attempt whose lease is over lives and never had the run."""
+
+    # Ticks
+    def is_queue_closed(self, core: Core, pool: str, priority: Priority) -> bool:
+        """Return whether the last tick found the queue closed, as far as this process knows."""
+
+    def of_tick(self, core: Core, queues: QueueStates, counts: Counter[str]) -> TickPoints:
+        """Return what features do in one tick, which adds to the counts."""
+
+
+class WaitingList(Protocol):
+    """The waiting list of a closed queue."""
+
+    @property
+    def until(self) -> int:
+        """The time until which runs may be put on the list."""
+
+    def slot_for(self, run_id: str) -> str:
+        """Return the slot in which the run waits."""
+
+
+class TickPoints(Protocol):
+    """What features do in one tick."""
+
+    def in_turns(self, entries: Sequence[SlotEntry]) -> list[SlotEntry]:
+        """Return the runs in the order in which their tenants take turns."""
+
+    def list_of(self, pool: str, priority: Priority) -> WaitingList | None:
+        """Return the list of a closed queue. None: no run can be put there now."""
+
+    def look_at(self, gate: str, slot: str, claim_token: str, deadline: Deadline) -> bool:
+        """Look at a gate that is in this watch slot: wake its runs, move it on. Return whether nothing is left to do.
+
+        A gate that fails is counted and logged, and raises nothing.
+        """
+
 
 Accept = Callable[[RunMessage], bool]
 """Takes a woken run instead of its queue, if the caller can run it at once."""

@@ -13,9 +13,8 @@ from operator import eq, gt, lt
 from typing import Any, Final, NamedTuple, Protocol
 
 from onthedot.core.errors import Unavailable
-from onthedot.core.keys import Key
 from onthedot.core.ports import Page
-from onthedot.core.schema import TTL_ATTRIBUTE
+from onthedot.core.schema import TTL_ATTRIBUTE, Key
 
 Value = str | int | frozenset[str]
 Values = Mapping[str, Value]

@@ -1,9 +1,28 @@
-"""The history of the number of shards: which numbers writers have used, and when."""
+"""The number of shards: which numbers writers have used, which shards are served, and when one is retired.
+
+A retired shard gets no more ticks, so no writer may put a record there unnoticed:
+
+- A number of shards is retired only a day after it was last seen. Each writer announces its number again after an hour,
+  which refreshes the time at which it was seen. If it cannot, it stops to write after six hours. So a writer with a
+  larger number announces it before its next write.
+- An announcement changes the stored history. If it comes before the retirement, the retirement is refused. If it comes
+  after, it raises the number again, and ticks go on in the next minute.
+- No other process puts a record from elsewhere into these shards. A record that is there already may move from slot to
+  slot inside its shard, past a read of the index: when it is claimed, and when it is set aside. All other moves choose
+  the shard anew. These are two moves, so one of three reads finds it.
+"""
 
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
+
+from onthedot.core.errors import Unavailable
+from onthedot.core.items import Items, StoredText
+from onthedot.core.ports import Clock, DueIndex
+from onthedot.core.schema import shards_key
+from onthedot.core.slots import BUCKET_MS, bucket_of
 
 MOST_STEPS: Final = 16
 RENEWED_AFTER: Final = 60
@@ -88,3 +107,129 @@ def to_text(history: ShardHistory) -> str:
 def from_text(text: str) -> ShardHistory:
     """Return the history. Fields of a newer version are ignored."""
     return ShardHistory(tuple(ShardStep(int(s["count"]), int(s["since"]), int(s["seen"])) for s in json.loads(text)))
+
+
+class ShardStore:
+    """The history of the number of shards."""
+
+    def __init__(self, items: Items) -> None:
+        self._text = StoredText(items, shards_key(), "steps", "the number of shards")
+
+    def read(self) -> ShardHistory:
+        """Return the history as it is now. It is empty before the first writer."""
+        return _history(self._text.read())
+
+    def replace(self, seen: ShardHistory, history: ShardHistory) -> bool:
+        """Replace the history that was seen. Return False if the stored history is another one.
+
+        After a lost reply it may be the caller's own. Then the caller finds it when it reads again.
+        """
+        # The condition is on the stored text. Another version may write the same history as another text.
+        before = self._text.read()
+        return _history(before) == seen and self._text.replace(before, to_text(history))
+
+
+def _history(text: str | None) -> ShardHistory:
+    return from_text(text) if text else ShardHistory()
+
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class ServedShards:
+    """The number of shards to serve, for a process that must go on when the stored number cannot be read."""
+
+    def __init__(self, store: ShardStore, own: int) -> None:
+        self._store = store
+        self._own = own
+        self._served = own
+
+    def count(self) -> int:
+        """Return the larger of the stored number and the process's own. After a failed read, return the last answer."""
+        try:
+            self._served = max(self._own, self._store.read().used)
+        except Exception:  # noqa: BLE001 - not even a missing grant or an unreadable item may stop the ticks
+            _LOG.exception("shards_unread", extra={"served": self._served})
+        return self._served
+
+
+MOST_TRIES: Final = 10
+READS: Final = 3
+"""Reads of the whole index that must find nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retirement:
+    """The result of a try to retire shards."""
+
+    used: int
+    """The number of shards that ticks served before."""
+    in_use: int
+    """The number that writers use now."""
+    left: int = 0
+    """Records in the shards to retire. While there are any, nothing is retired."""
+    last_due: int | None = None
+    """The start of the last minute in which one of them is due. None if that is not known."""
+
+    @property
+    def done(self) -> bool:
+        """Whether shards were retired."""
+        return self.in_use < self.used and not self.left
+
+
+def retire_shards(shards: ShardStore, index: DueIndex, clock: Clock, on_page: Callable[[int], None]) -> Retirement:
+    """Retire the shards above the number that writers use now, if no record is in them.
+
+    `on_page` gets the number of entries of each page that was read. Raise Unavailable if a writer announced a larger
+    number meanwhile.
+    """
+    history = shards.read()
+    used, in_use = history.used, history.in_use(bucket_of(clock.now()))
+    if in_use == used:
+        return Retirement(used, in_use)
+    for _ in range(READS):
+        left, last_due = _records_in_shards(index, in_use, on_page)
+        if left:
+            return Retirement(used, in_use, left, last_due)
+    _lower(shards, history, in_use)
+    return Retirement(used, in_use)
+
+
+def _lower(shards: ShardStore, seen: ShardHistory, count: int) -> None:
+    """Store the smaller number, unless a larger one was announced since the history was seen."""
+    for _ in range(MOST_TRIES):
+        current = shards.read()
+        if not current.above(count):
+            return
+        if current.above(count) != seen.above(count):
+            break
+        if shards.replace(current, current.lowered(count)):
+            return
+    raise Unavailable(f"a writer announced its number of shards meanwhile, and {seen.used} shards are served as before")
+
+
+def _records_in_shards(index: DueIndex, first: int, on_page: Callable[[int], None]) -> tuple[int, int | None]:
+    """Return the number of records in this shard and all later ones, and the last minute in which one is due."""
+    left, last = 0, -1
+    for slot in _slots(index, on_page):
+        shard, bucket = _parts(slot)
+        if shard >= first:
+            left, last = left + 1, max(last, bucket)
+    return left, None if last < 0 else last * BUCKET_MS
+
+
+def _slots(index: DueIndex, on_page: Callable[[int], None]) -> Iterator[str]:
+    cursor: str | None = None
+    while True:
+        page = index.slots(cursor)
+        on_page(len(page.items))
+        yield from page.items
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _parts(slot: str) -> tuple[int, int]:
+    """Return the shard and the bucket of a slot. -1 stands for a part that is missing or no number."""
+    _, shard, bucket = (*slot.split("#"), "", "")[:3]
+    return int(shard) if shard.isdecimal() else -1, int(bucket) if bucket.isdecimal() else -1

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.core import lifecycle
-from onthedot.core.endings import closed, completed
 from onthedot.core.ids import extra_run_id, fresh_generation, is_scheduled, nominal_of, stamped_run_id
+from onthedot.core.lifecycle import closed, completed
 from onthedot.core.moves import Expect, Move
 from onthedot.core.records import SCHEDULED, Kind, Record, Status
 from onthedot.core.slots import Deployment, fire_slot, horizon, place, shard_of

@@ -1,21 +1,230 @@
-"""Start the attempt that a message names, on every kind of worker. A message may be delivered twice."""
+"""Start the attempt that a message names, on every kind of worker. A message may be delivered twice.
 
-from collections.abc import Callable, Sequence
+Before it starts, a run is checked: it is in time, its job still schedules it, the pool is right, and it is its turn. A
+run that may not start now is settled at once: skipped with a reason, sent to another pool, or put on the list of runs
+that wait for their turn.
+
+A run reads its definition from its job, and a job that has ended expires. Its last run can live longer: it may be
+retried for weeks, wait for a worker, or be redriven. So the start of a run, the redrive and the sweep extend the expiry
+of its job when that is near (`keep_jobs`). A run that starts soon after the end of its job costs no write.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from onthedot.core import lifecycle, patience
-from onthedot.core.check_before_start import Settled, check_before_start
-from onthedot.core.engine import Core
+from onthedot.core.engine import Core, Listed, Permit
+from onthedot.core.errors import Unavailable
+from onthedot.core.find_pool import GONE_WHY, why_not_scheduled
 from onthedot.core.gate_names import gate_of_slot
 from onthedot.core.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.core.moves import Move, applied
-from onthedot.core.outcomes import current_record, is_record_written
+from onthedot.core.outcomes import current_record, is_record_written, is_written
 from onthedot.core.payloads import with_own_payload
-from onthedot.core.points import Listed, Permit
+from onthedot.core.pools import missing, needs_of
 from onthedot.core.ports import Deadline, RunMessage
-from onthedot.core.records import Definition, Record, Status
+from onthedot.core.records import SCHEDULED, TERMINAL, Definition, Kind, Record, Status
 from onthedot.core.send import send_runs
+from onthedot.core.start_window import has_expired, is_over, why_expired
+from onthedot.schedules.choices import OverlapPolicy
+
+TRIES: Final = 8
+
+
+def skip_expired(engine: Core, run: Record, deadline: Deadline | None = None) -> bool:
+    """End the run as skipped if it was not started in time, and notify its children. Return whether it has ended so.
+
+    A run that another process moves meanwhile is left to that process. Children that cannot be notified now are
+    notified by the sweep. Raise Unavailable.
+    """
+    for _ in range(TRIES):
+        now = engine.clock.now()
+        if run.status not in SCHEDULED or not has_expired(run, now):
+            return False
+        current = current_record(engine.store.move(lifecycle.skip_expired(run, now, engine.deployment)))
+        if current is None or current.generation != run.generation:
+            return False
+        if current.status is Status.SKIPPED:
+            with suppress(Unavailable):
+                engine.notify_children(current, deadline)
+            return True
+        if current.status is not run.status:
+            return False
+        run = current  # a child was added meanwhile
+    raise Unavailable(f"{run.run_id} keeps changing; try again")
+
+
+WAITED_MS: Final = 86_400_000
+"""The sweep reads the job of a run that has waited for this long."""
+
+
+def keep_jobs(engine: Core, jobs: Iterable[Record], deadline: Deadline) -> None:
+    """Extend the expiry of these jobs, if they have ended and expire soon.
+
+    The next start, redrive or sweep repeats a write that failed.
+    """
+    now = engine.clock.now()
+    moves = [lifecycle.keep_for_run(job, now, engine.deployment) for job in jobs]
+    if wanted := [move for move in moves if move is not None]:
+        with suppress(Unavailable):
+            engine.store.move_many(wanted, deadline)
+
+
+def keep_jobs_of(engine: Core, runs: Sequence[Record], deadline: Deadline) -> None:
+    """Extend the expiry of the jobs of runs that have waited for long."""
+    now = engine.clock.now()
+    job_ids = {run.job_id for run in runs if run.kind is Kind.STAMPED and now - run.due_at > WAITED_MS}
+    if job_ids:
+        with suppress(Unavailable):
+            keep_jobs(engine, engine.store.get_many(sorted(job_ids), deadline).found.values(), deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class MayStart:
+    """The decision that the run may start."""
+
+    definition: Definition | None
+    """The job's present definition, without the payload of an event's run. None: the run carries its own definition."""
+    gates: tuple[str, ...] | None = None
+    """The gates that the job names now. None: the run names its own."""
+    turn: str | None = None
+    """The job, if its next run may wait for the end of this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The decision that the run does not start by this message, which may be deleted."""
+
+    what: str
+
+
+def check_before_start(engine: Core, message: RunMessage, *, assigned: bool = False) -> MayStart | Settled:
+    """Check the run of a message, and settle it when it may not start. Raise Unavailable.
+
+    `assigned`: the run is assigned to the worker that starts it, which may be of another pool than the job's.
+    """
+    if message.start_by is not None and (late := _skip_expired(engine, message, message.start_by)) is not None:
+        return late
+    if not is_stamped(message.run_id):
+        return MayStart(None)
+    job = engine.store.get(job_id_of(message.run_id))
+    why = why_not_scheduled(job, message.run_id)
+    if why is not None or job is None:
+        return _skip(engine, message, why or GONE_WHY)
+    keep_jobs(engine, [job], Deadline.after(engine.clock.now(), patience.SEND_MS))
+    if not assigned and _needs_other_workers(engine, job, message):
+        return _reroute(engine, job, message)
+    if job.recurrence is None or job.recurrence.overlap is OverlapPolicy.ALLOW:
+        return MayStart(job.definition, job.gates)
+    return _take_turn(engine, job, job.recurrence.overlap, message)
+
+
+def _skip_expired(engine: Core, message: RunMessage, start_by: int) -> Settled | None:
+    """End the run if the time for its first start is over. None: it is not, or another process has moved the run."""
+    if not is_over(start_by, engine.clock.now()):
+        return None
+    run = _dispatched_run(engine, message)
+    return Settled(f"skipped: {why_expired(run)}") if run is not None and skip_expired(engine, run) else None
+
+
+def _needs_other_workers(engine: Core, job: Record, message: RunMessage) -> bool:
+    """Return whether the job was changed, after this run was stamped, so that this pool cannot run it."""
+    pool = engine.deployment.pools.get(message.pool)
+    if pool is None or job.definition is None or job.pool == message.pool:
+        return False
+    definition = job.definition
+    needs = needs_of(definition.target, definition.requirements, definition.timeout_seconds)
+    return bool(missing(pool, needs))
+
+
+def _reroute(engine: Core, job: Record, message: RunMessage) -> Settled:
+    """Send the run to its job's present pool."""
+    now = engine.clock.now()
+    run = _dispatched_run(engine, message)
+    if run is None:
+        return Settled("stale")
+    why = _as_redriven(run, f"its job needs workers of pool {job.pool} by now")
+    move = lifecycle.reroute(run, job.pool, now, why, generation=fresh_generation(), deployment=engine.deployment)
+    _move_and_send(engine, run, move)
+    return Settled(why)
+
+
+def _skip(engine: Core, message: RunMessage, why: str) -> Settled:
+    """End the run as skipped. A redriven run becomes a dead letter again, so that its failure is not forgotten."""
+    now = engine.clock.now()
+    run = engine.store.get(message.run_id)
+    if run is not None and lifecycle.is_redriven(run) and run.generation == message.generation:
+        move = lifecycle.fail_again(run, now, why, engine.deployment)
+    else:
+        move = lifecycle.skip(message.run_id, message.generation, now, why, engine.deployment, half_done=run)
+    ended = current_record(engine.store.move(move))
+    if ended is not None:
+        engine.notify_children(ended)
+    return Settled(f"skipped: {why}")
+
+
+def _take_turn(engine: Core, job: Record, overlap: OverlapPolicy, message: RunMessage) -> MayStart | Settled:
+    """Let the run start if the job's run that started last has ended. Otherwise skip this run, or let it wait.
+
+    The job names the run that started last. Before this run may start, the job names this run instead. A redriven run
+    waits for its turn under both policies, because a client asked for it.
+    """
+    may_start = MayStart(job.definition, job.gates, job.job_id if overlap is OverlapPolicy.QUEUE else None)
+    if job.last_started_run == message.run_id:
+        return may_start
+    last_started_run = None if job.last_started_run is None else engine.store.get(job.last_started_run)
+    if last_started_run is None or last_started_run.status in TERMINAL:
+        if may_start.turn is not None and message.woken is None and engine.points.is_turn_awaited(engine, job):
+            return _wait(engine, job, message, "overlap: other runs wait before it")
+        if _name_last_started(engine, job, message.run_id):
+            return may_start
+        return _wait(engine, job, message, "overlap: another run takes its turn")
+    if overlap is OverlapPolicy.SKIP and not _is_redriven(engine, message):
+        return _skip(engine, message, f"overlap: run {last_started_run.run_id} has not ended (policy skip)")
+    return _wait(engine, job, message, f"overlap: waits for run {last_started_run.run_id}")
+
+
+def _name_last_started(engine: Core, job: Record, run_id: str) -> bool:
+    outcome = engine.store.move(lifecycle.name_last_started(job, run_id))
+    return is_written(outcome, lambda current: current.last_started_run == run_id)
+
+
+def _is_redriven(engine: Core, message: RunMessage) -> bool:
+    run = engine.store.get(message.run_id)
+    return run is not None and lifecycle.is_redriven(run)
+
+
+def _wait(engine: Core, job: Record, message: RunMessage, why: str) -> Settled:
+    """Put the run on the list of its job's runs that wait. The end of the run that started last wakes the first one."""
+    run = _dispatched_run(engine, message)
+    if run is None:
+        return Settled("stale")
+    why = _as_redriven(run, why)
+    engine.points.wait_for_turn(engine, message, job, why)
+    return Settled(why)
+
+
+def _as_redriven(run: Record, why: str) -> str:
+    """Return the reason why the run waits. It says of a redriven run that it is one, until the run starts."""
+    return f"{lifecycle.REDRIVEN_WHY}; {why}" if lifecycle.is_redriven(run) else why
+
+
+def _move_and_send(engine: Core, run: Record, move: Move) -> None:
+    """Reschedule the run and send it, unless another process has moved it meanwhile."""
+    moved = applied(run, move)
+    if is_record_written(moved, engine.store.move(move)) and moved.status is Status.DISPATCHED:
+        send_runs(engine, [moved], Deadline.after(engine.clock.now(), patience.SEND_MS))
+
+
+def _dispatched_run(engine: Core, message: RunMessage) -> Record | None:
+    """Return the run that the message names, if it waits for its start and was not scheduled again since."""
+    run = engine.store.get(message.run_id)
+    if run is None or run.generation != message.generation or run.status is not Status.DISPATCHED:
+        return None
+    return run
+
 
 NEAR_MS: Final = 1_000
 """A worker waits this long for the rate of a gate. For longer, the run gets an instant and holds no worker."""

@@ -11,9 +11,16 @@ from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import fresh_generation
 from onthedot.core.metrics import WORKERS_LOST
-from onthedot.core.pass_progress import ShardProgress, completed, deep_end, deep_range, first_bucket, first_progress
+from onthedot.core.pass_progress import (
+    ProgressStore,
+    ShardProgress,
+    completed,
+    deep_end,
+    deep_range,
+    first_bucket,
+    first_progress,
+)
 from onthedot.core.ports import Clock, Deadline, Observer, Tick, TickLease, TickQueue
-from onthedot.core.progress_store import ProgressStore
 from onthedot.core.records import Status
 from onthedot.core.send import read_slot_entries
 from onthedot.core.set_aside import is_time_to_look, take_up

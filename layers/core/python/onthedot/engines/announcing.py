@@ -7,8 +7,7 @@ from typing import Final
 from onthedot.core.errors import Unavailable
 from onthedot.core.moves import Move
 from onthedot.core.ports import Clock, RunStore
-from onthedot.core.shard_store import ShardStore
-from onthedot.core.shards import OVERDUE_AFTER, RENEWED_AFTER
+from onthedot.core.shards import OVERDUE_AFTER, RENEWED_AFTER, ShardStore
 from onthedot.core.slots import BUCKET_MS, bucket_of
 from onthedot.engines.store_around import StoreAround
 

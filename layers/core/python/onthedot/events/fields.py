@@ -8,9 +8,9 @@ from pydantic import AfterValidator, Field
 from onthedot.api.errors import echo, too_large, valid_text
 from onthedot.api.fields import CalendarInstant, Fields, JobId, Key, printable
 from onthedot.api.reading import canonical, read_object, read_without_nulls
+from onthedot.core.clock import format_instant
 from onthedot.core.errors import InvalidRequest, Problem
 from onthedot.core.ids import fresh_generation
-from onthedot.core.instants import format_instant
 from onthedot.events import patterns as event_patterns
 from onthedot.events import payloads as event_paths
 from onthedot.events.handle import Event

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
-from onthedot.core.endings import closed, cut
 from onthedot.core.errors import PayloadGone, Unavailable
 from onthedot.core.ids import event_run_id
+from onthedot.core.lifecycle import closed, cut
 from onthedot.core.outcomes import record_after_create
 from onthedot.core.ports import Deadline, Moved, Refused, Undecided
 from onthedot.core.records import TERMINAL, Kind, Record, Status

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from onthedot.core.records import SCHEDULED, STAMPING, TERMINAL, Kind, Record, Status
 from onthedot.gates.explained import name_gate
 

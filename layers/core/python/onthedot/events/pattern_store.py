@@ -5,7 +5,7 @@ from typing import Final
 
 from onthedot.core.errors import Unavailable
 from onthedot.core.items import EXPIRES_AT, MISSING, Item, Items, Value, whole
-from onthedot.core.keys import Key, event_key, key_of_event, pattern_key, pattern_partition
+from onthedot.core.schema import Key, event_key, key_of_event, pattern_key, pattern_partition
 from onthedot.events.ports import PatternEntry
 
 _PAGE: Final = 500

@@ -9,8 +9,8 @@ from onthedot.api.fields import PageQuery
 from onthedot.api.lists import open_cursor, sign_cursor
 from onthedot.api.reading import read_model
 from onthedot.api.route import RequestContext, Route
+from onthedot.core.clock import format_instant
 from onthedot.core.gate_names import tenant_gate
-from onthedot.core.instants import format_instant
 from onthedot.gates import manage
 from onthedot.gates import show as showing
 from onthedot.gates.fields import GateFields, TenantLimitsFields, read_limits

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from onthedot.core.engine import Permit
 from onthedot.core.errors import Unavailable
 from onthedot.core.patience import ASK_MS
-from onthedot.core.points import Permit
 from onthedot.core.ports import RunMessage
 from onthedot.engine import Engine
 from onthedot.gates import places, rate

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.core.choices import Priority
-from onthedot.core.durations import in_short
+from onthedot.core.clock import format_instant
 from onthedot.core.gate_names import QUEUE, TENANT, TURN, GateId, gate_of_slot, name_of, share
-from onthedot.core.instants import format_instant
-from onthedot.core.reasons import Reason
+from onthedot.core.reasons import Reason, in_short
 from onthedot.core.records import Record, Status
 from onthedot.core.start_window import is_over
 from onthedot.gates import rate

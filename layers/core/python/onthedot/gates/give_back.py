@@ -4,10 +4,9 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from onthedot.core.engine import Accept
+from onthedot.core.engine import Accept, Permit
 from onthedot.core.errors import OnthedotError
 from onthedot.core.gate_names import GateId
-from onthedot.core.points import Permit
 from onthedot.core.ports import RunMessage
 from onthedot.core.records import Record
 from onthedot.engine import Engine

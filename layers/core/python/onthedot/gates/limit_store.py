@@ -10,7 +10,9 @@ from typing import Any, Final, TypeVar
 
 from onthedot.core import json_text
 from onthedot.core.items import Item, Items, whole
-from onthedot.core.keys import (
+from onthedot.core.ports import Clock, Page
+from onthedot.core.remembered import Remembered
+from onthedot.core.schema import (
     GATES_PREFIX,
     LIMITS_PARTITION,
     TENANT_PREFIX,
@@ -19,8 +21,6 @@ from onthedot.core.keys import (
     gate_name_of,
     limits_key,
 )
-from onthedot.core.ports import Clock, Page
-from onthedot.core.remembered import Remembered
 from onthedot.gates.limits import KNOWN_MS, GateLimits, Limits, TenantLimits
 
 _LOG: Final = logging.getLogger(__name__)

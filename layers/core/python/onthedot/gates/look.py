@@ -17,9 +17,8 @@ from onthedot.core.ids import fresh_generation, job_id_of
 from onthedot.core.moves import Move, applied
 from onthedot.core.outcomes import is_record_written, is_written
 from onthedot.core.ports import Deadline, SlotEntry, Undecided
-from onthedot.core.queue_states import QueueStates
 from onthedot.core.records import Record, Status
-from onthedot.core.send import read_slot_pages, send_runs
+from onthedot.core.send import QueueStates, read_slot_pages, send_runs
 from onthedot.core.set_aside import fault_of, faults_of, misplaced, set_aside
 from onthedot.core.slots import BUCKET_MS, DECISION_MS, WATCH_DISTANCE, fire_slot, read_queue_key, shard_of
 from onthedot.core.start import end_lost_attempt

@@ -10,7 +10,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import QUEUE, GateId
 from onthedot.core.ports import Deadline, SlotEntry
-from onthedot.core.queue_states import QueueStates
+from onthedot.core.send import QueueStates
 from onthedot.core.slots import queue_key
 from onthedot.engine import Engine
 from onthedot.gates.limits import Limits

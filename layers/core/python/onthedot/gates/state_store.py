@@ -27,9 +27,8 @@ from onthedot.core.items import (
     fewer,
     whole,
 )
-from onthedot.core.keys import GATE_PREFIX, gate_key
 from onthedot.core.ports import Clock
-from onthedot.core.schema import DUE
+from onthedot.core.schema import DUE, GATE_PREFIX, gate_key
 from onthedot.gates.limit_store import GateLimitsStore
 from onthedot.gates.state import GateAnswer, GateChange, GateState, Holder
 

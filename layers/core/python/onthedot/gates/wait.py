@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.core import lifecycle, patience
+from onthedot.core.engine import Listed, Permit
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import GateId, gate_of_slot, part_of_slot, turn_gate, waiting_slot
 from onthedot.core.ids import fresh_generation
 from onthedot.core.outcomes import current_record
-from onthedot.core.points import Listed, Permit
 from onthedot.core.ports import Deadline, RunMessage
 from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for

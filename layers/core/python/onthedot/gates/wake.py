@@ -25,7 +25,7 @@ from onthedot.core.pools import PoolKind
 from onthedot.core.ports import Deadline, RunMessage, SlotEntry
 from onthedot.core.send import message_for
 from onthedot.core.set_aside import fault_of, misplaced, set_aside
-from onthedot.core.skip_expired import skip_expired
+from onthedot.core.start import skip_expired
 from onthedot.core.start_window import is_over
 from onthedot.engine import Engine
 from onthedot.gates import places, rate

@@ -13,8 +13,8 @@ from onthedot.api.errors import response_to
 from onthedot.api.times import show_time
 from onthedot.api.views import ErrorView
 from onthedot.core.choices import OnParentFailure
+from onthedot.core.clock import format_instant
 from onthedot.core.finish import ShownResult
-from onthedot.core.instants import format_instant
 from onthedot.core.payloads import ShownPayload
 from onthedot.core.reasons import Reason
 from onthedot.core.records import STAMPING, Definition, Kind, Record

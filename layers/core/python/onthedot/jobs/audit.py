@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.core import patience
-from onthedot.core.endings import TOMBSTONE_DAYS
 from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.gate_names import GateId, gate_of_slot, name_of
 from onthedot.core.given_up import settled_until
 from onthedot.core.ids import is_scheduled
+from onthedot.core.lifecycle import TOMBSTONE_DAYS
 from onthedot.core.ports import Deadline
 from onthedot.core.records import TERMINAL, Kind, Record, Status
 from onthedot.core.send import read_slot_pages

@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from onthedot.core import start_window
 from onthedot.core.choices import Priority
-from onthedot.core.endings import concluded
 from onthedot.core.errors import JobConflict
 from onthedot.core.ids import fresh_generation
-from onthedot.core.lifecycle import is_redriven
+from onthedot.core.lifecycle import concluded, is_redriven
 from onthedot.core.listing import listed_under
 from onthedot.core.moves import Expect, Move
 from onthedot.core.records import SCHEDULED, STAMPING, Definition, Kind, Record, Status

@@ -12,8 +12,8 @@ from onthedot.api.reading import read_body, read_model
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
 from onthedot.core import json_text
+from onthedot.core.clock import format_instant
 from onthedot.core.errors import InvalidRequest, Problem, Unreadable
-from onthedot.core.instants import format_instant
 from onthedot.core.listing import END_OF_TIME, Window
 from onthedot.core.records import Record
 from onthedot.jobs import redrive as use_case

@@ -6,9 +6,9 @@ from typing import NotRequired
 from typing_extensions import TypedDict
 
 from onthedot.api.times import show_time
+from onthedot.core.clock import format_instant
 from onthedot.core.errors import Unreadable
 from onthedot.core.finish import ShownResult
-from onthedot.core.instants import format_instant
 from onthedot.core.lifecycle import deadline_of
 from onthedot.core.records import SCHEDULED, Attempt, Definition, Kind, Record, Status
 from onthedot.core.traces import span_id_of, trace_id_of

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.core.durations import in_short
+from onthedot.core.clock import format_instant
 from onthedot.core.errors import Unreadable
 from onthedot.core.gate_names import gate_of_slot
-from onthedot.core.instants import format_instant
-from onthedot.core.reasons import Reason
+from onthedot.core.reasons import Reason, in_short
 from onthedot.core.records import SCHEDULED, STAMPING, Kind, Record, Status
 from onthedot.core.slots import ASIDE, queue_key
 from onthedot.jobs.change_log import ChangeAction, changes_of

@@ -8,7 +8,7 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 
 if TYPE_CHECKING:
     from onthedot.jobs.spec import Field

@@ -16,8 +16,8 @@ from onthedot.api.times import show_time
 from onthedot.api.views import ErrorView
 from onthedot.core import json_text
 from onthedot.core.choices import Priority
+from onthedot.core.clock import format_instant
 from onthedot.core.errors import InvalidRequest, OnthedotError, Problem, Unreadable
-from onthedot.core.instants import format_instant
 from onthedot.core.listing import FactFilter, facts_of
 from onthedot.core.records import STAMPING, Kind, Record
 from onthedot.jobs.answers import refused_view

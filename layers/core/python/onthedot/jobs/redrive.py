@@ -8,12 +8,12 @@ from typing import Final
 from onthedot.core import lifecycle, patience
 from onthedot.core.find_pool import GONE_WHY, why_not_scheduled
 from onthedot.core.ids import fresh_generation
-from onthedot.core.keep_jobs import keep_jobs
 from onthedot.core.moves import applied
 from onthedot.core.outcomes import is_own, is_record_written
 from onthedot.core.ports import Deadline, ReadRecords, Undecided
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.send import send_runs
+from onthedot.core.start import keep_jobs
 from onthedot.engine import Engine
 from onthedot.jobs.causes import EVERY, FailureFilter
 from onthedot.jobs.dead_letters import matching

@@ -17,8 +17,8 @@ from onthedot.core.outcomes import Outcome, is_own, record_after_create
 from onthedot.core.payloads import Owner, store_payload
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Definition, Kind, Record, Status
-from onthedot.core.schedule_soon import schedule_all_soon, schedule_soon
 from onthedot.core.slots import fire_slot, shard_of
+from onthedot.core.stamp import schedule_all_soon, schedule_soon
 from onthedot.core.start_window import last_start
 from onthedot.engine import Engine
 from onthedot.events import handle

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from typing import Final
 
+from onthedot.core.clock import format_instant
 from onthedot.core.gate_names import GateId, where
-from onthedot.core.instants import format_instant
 from onthedot.core.reasons import Reason
 from onthedot.core.records import SCHEDULED, TERMINAL, Attempt, Kind, Record, Status
 from onthedot.jobs.causes import cause_of

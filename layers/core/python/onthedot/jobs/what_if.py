@@ -6,9 +6,9 @@ from typing import Final
 
 from onthedot.core import patience
 from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.clock import format_instant
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import QUEUE, TENANT, TURN, GateId, gate_of_slot, name_of
-from onthedot.core.instants import format_instant
 from onthedot.core.lifecycle import MAX_LOSSES
 from onthedot.core.moves import applied
 from onthedot.core.pools import Needs, PoolKind, worker_needs

@@ -13,8 +13,8 @@ from onthedot.api.fields import CalendarInstant, Digits, Fields
 from onthedot.api.reading import SMALL_BODY, choice_problems, null_problems, read_model, read_object, read_shape
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
+from onthedot.core.clock import format_instant
 from onthedot.core.errors import InvalidRequest, Problem
-from onthedot.core.instants import format_instant
 from onthedot.jobs.requests import schedule_problems
 from onthedot.jobs.shapes import new_fields, shape
 from onthedot.schedules.fields import ONLY_CRON, RULE_FIELDS, cron_with_h, new_schedule

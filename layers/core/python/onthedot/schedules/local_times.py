@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.core.instants import moment_of
+from onthedot.core.clock import moment_of
 from onthedot.schedules.choices import DstPolicy, Gap, Overlap
 from onthedot.schedules.errors import BadSchedule
 from onthedot.schedules.zones import Stretch, Zone

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from onthedot.core.instants import EPOCH, moment_of
+from onthedot.core.clock import EPOCH, moment_of
 from onthedot.schedules.choices import Gap, Overlap
 from onthedot.schedules.cron import parse_cron
 from onthedot.schedules.cron_zoned import missing_walls

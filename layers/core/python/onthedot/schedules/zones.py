@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
-from onthedot.core.instants import moment_of
+from onthedot.core.clock import moment_of
 from onthedot.schedules.errors import BadTimezone
 
 WALL_MS: Final = 60_000

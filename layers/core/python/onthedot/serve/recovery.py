@@ -12,7 +12,7 @@ from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import Deadline, SlotEntry
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.send import send_runs
-from onthedot.core.served_shards import ServedShards
+from onthedot.core.shards import ServedShards
 from onthedot.core.start import take_over
 from onthedot.engine import Engine
 from onthedot.serve.worker import PREFIX

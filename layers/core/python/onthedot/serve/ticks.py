@@ -6,7 +6,7 @@ import uuid
 from typing import Final
 
 from onthedot.core.ports import Deadline, Tick
-from onthedot.core.served_shards import ServedShards
+from onthedot.core.shards import ServedShards
 from onthedot.core.slots import BUCKET_MS
 from onthedot.core.tick import dispatch_due
 from onthedot.jobs.audit import audit_due_jobs

@@ -13,7 +13,7 @@ from onthedot.api.reading import read_model
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
 from onthedot.core.choices import Priority
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from onthedot.core.records import Definition, Record
 from onthedot.engine import Engine
 from onthedot.gates.limits import TenantLimits

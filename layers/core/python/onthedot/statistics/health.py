@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from onthedot.core.durations import in_short
 from onthedot.core.errors import Unavailable
+from onthedot.core.reasons import in_short
 from onthedot.core.shards import ShardHistory
 from onthedot.core.slots import BUCKET_MS, bucket_of
 from onthedot.engine import Engine, KnownTicks

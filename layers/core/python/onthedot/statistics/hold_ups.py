@@ -5,12 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.core.durations import in_short
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import TENANT, GateId, keys_slot, tenant_gate
 from onthedot.core.gate_names import name_of as gate_name
 from onthedot.core.pools import Needs, PoolKind, worker_needs
-from onthedot.core.reasons import Reason
+from onthedot.core.reasons import Reason, in_short
 from onthedot.core.records import Record, Status
 from onthedot.engine import Engine
 from onthedot.gates.explained import nothing_starts, use_of_limits

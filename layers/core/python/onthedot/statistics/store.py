@@ -25,7 +25,7 @@ from onthedot.core.items import (
     below,
     whole,
 )
-from onthedot.core.keys import Key, statistics_key
+from onthedot.core.schema import Key, statistics_key
 from onthedot.statistics.counters import (
     KEPT_DAYS,
     MAX_MS,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from onthedot.core.durations import in_short
+from onthedot.core.reasons import in_short
 from onthedot.statistics.counters import Counters
 
 LATE_MS: Final = 5_000

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from onthedot.core.ports import RESULT_BYTES, Answer, Call
 
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from onthedot.access.tokens import RESERVED_TENANT
 from onthedot.core import lifecycle
-from onthedot.core.endings import TOMBSTONE_DAYS
 from onthedot.core.ids import fresh_generation
+from onthedot.core.lifecycle import TOMBSTONE_DAYS
 from onthedot.core.moves import applied
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.slots import Deployment

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Any, Final
 
 from onthedot.core import json_text
+from onthedot.core.clock import format_instant
 from onthedot.core.errors import StageConflict
-from onthedot.core.instants import format_instant
 
 LONGEST_FREEZE_ID: Final = 100
 """Most characters of the id of a freeze."""

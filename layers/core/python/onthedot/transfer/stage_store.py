@@ -4,9 +4,9 @@ from typing import Final
 
 from onthedot.core.errors import Unavailable
 from onthedot.core.items import Items, StoredText
-from onthedot.core.keys import stage_key
 from onthedot.core.ports import Clock
 from onthedot.core.remembered import Remembered
+from onthedot.core.schema import stage_key
 from onthedot.transfer import stage_state
 from onthedot.transfer.stage_state import StageState
 

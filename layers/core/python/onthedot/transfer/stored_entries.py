@@ -6,12 +6,15 @@ from typing import Any, Final
 
 from onthedot.core.gate_names import GateId
 from onthedot.core.items import EXPIRES_AT, Item, Items
-from onthedot.core.keys import (
+from onthedot.core.schema import (
     EVENT_PREFIX,
     GATE_PREFIX,
     GATES_PREFIX,
+    LABEL,
     LIMITS_PARTITION,
+    PARTITION_KEY,
     SIGNING_PREFIX,
+    SORT_KEY,
     TENANT_PREFIX,
     TOKEN_PREFIX,
     Key,
@@ -20,7 +23,6 @@ from onthedot.core.keys import (
     may_be_record,
     run_id_of,
 )
-from onthedot.core.schema import LABEL, PARTITION_KEY, SORT_KEY
 from onthedot.gates.state_store import NEXT_START
 from onthedot.transfer.entries import Entry, EntryKind, StoredEntry
 from onthedot.transfer.ports import StoredPage

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from onthedot.access.tenant_data import TenantData
     from onthedot.access.token_store import TokenStore
+    from onthedot.core.pass_progress import ProgressStore
     from onthedot.core.ports import Clock, DueIndex, Observer
-    from onthedot.core.progress_store import ProgressStore
-    from onthedot.core.shard_store import ShardStore
+    from onthedot.core.shards import ShardStore
     from onthedot.engine import Engine
     from onthedot.engines.aws.dynamodb.items import DynamoItems
     from onthedot.engines.aws.eventbridge_bus import EventBridgeBus
@@ -132,7 +132,7 @@ def items_of(table: str, **connection: Any) -> "DynamoItems":
 
 
 def dispatcher_engine(settings: "DispatcherSettings") -> "tuple[Engine, ProgressStore]":
-    from onthedot.core.progress_store import ProgressStore  # noqa: PLC0415 - as above
+    from onthedot.core.pass_progress import ProgressStore  # noqa: PLC0415 - as above
     from onthedot.engines.aws.dynamodb.items import DynamoItems  # noqa: PLC0415 - as above
 
     dynamodb = client("dynamodb")
@@ -153,7 +153,7 @@ def limits_store(table: str, **connection: Any) -> "LimitsStore":
 
 
 def shard_store(table: str, **connection: Any) -> "ShardStore":
-    from onthedot.core.shard_store import ShardStore  # noqa: PLC0415 - as above
+    from onthedot.core.shards import ShardStore  # noqa: PLC0415 - as above
 
     return ShardStore(items_of(table, **connection))
 

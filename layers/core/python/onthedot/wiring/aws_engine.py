@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Final
 
 from onthedot.access.signing_store import SigningStore
 from onthedot.access.token_store import TokenStore
+from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.pools import pools_from_text
 from onthedot.core.ports import Blobs, Clock
-from onthedot.core.progress_store import ProgressStore
-from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
 from onthedot.engine import Engine
 from onthedot.engines.announcing import AnnouncingStore

@@ -8,9 +8,9 @@ from typing import Final
 
 from onthedot.core.choices import LONGEST_PULL
 from onthedot.core.errors import Unavailable
+from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.pools import PULL_STORAGE_MB, Pool, PoolKind, Pools
 from onthedot.core.ports import Clock
-from onthedot.core.progress_store import ProgressStore
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.slots import Deployment
 from onthedot.engine import Engine

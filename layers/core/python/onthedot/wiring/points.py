@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from onthedot.access.signing_keys import keys_of
 from onthedot.core.choices import Priority
-from onthedot.core.engine import Accept, Core
+from onthedot.core.engine import Accept, Core, Listed, Permit
 from onthedot.core.gate_names import GateId
-from onthedot.core.points import Listed, Permit
 from onthedot.core.ports import Deadline, RunMessage
-from onthedot.core.queue_states import QueueStates
 from onthedot.core.records import Record
+from onthedot.core.send import QueueStates
 from onthedot.engine import Engine
 from onthedot.gates.give_back import give_back_places, give_back_unused, wake_late
 from onthedot.gates.of_tick import TickGates

@@ -6,9 +6,9 @@ from typing import Final, Self
 from onthedot.access.signing_store import SigningStore
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.token_store import TokenStore
+from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.ports import Clock, DueIndex
-from onthedot.core.progress_store import ProgressStore
-from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
 from onthedot.engine import Engine
 from onthedot.engines.announcing import AnnouncingStore

@@ -11,7 +11,7 @@ from onthedot.api.fields import PRIORITY_NAMES, Fields, PriorityName, RunId, Tex
 from onthedot.api.reading import read_body, read_model
 from onthedot.api.route import RequestContext, Route
 from onthedot.core.choices import Priority
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from onthedot.core.lifecycle import LEASE_MS
 from onthedot.core.ports import Call
 from onthedot.core.schema import DEFAULT_POOL

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.core.durations import in_short
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from onthedot.core.pools import Needs
-from onthedot.core.reasons import Reason
+from onthedot.core.reasons import Reason, in_short
 from onthedot.core.records import Record, Status
 from onthedot.engine import Engine
 from onthedot.gates.explained import HeldPlace

@@ -15,7 +15,7 @@ from typing import Any, Final
 from onthedot.core import json_text
 from onthedot.core.errors import Unavailable
 from onthedot.core.items import EXPIRES_AT, PRESENT, Change, Item, Items, Value, contains, fewer, whole
-from onthedot.core.keys import WORKERS_PARTITION, worker_key
+from onthedot.core.schema import WORKERS_PARTITION, worker_key
 from onthedot.workers.records import MOST_ASSIGNED, Load, Resources, WorkerRecord, WorkerStatus, expiry_of
 
 _LOG: Final = logging.getLogger(__name__)

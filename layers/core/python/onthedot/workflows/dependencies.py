@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from onthedot.core.choices import OnParentFailure as OnParentFailure  # noqa: PLC0414 - also from here
-from onthedot.core.endings import closed, concluded, cut, tombstone_expiry
+from onthedot.core.lifecycle import closed, concluded, cut, tombstone_expiry
 from onthedot.core.listing import failed_under
 from onthedot.core.moves import Expect, Move
 from onthedot.core.records import TERMINAL, Kind, Record, Status

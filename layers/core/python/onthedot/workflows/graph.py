@@ -16,8 +16,8 @@ from operator import or_
 from typing import Final
 
 from onthedot.core.choices import MAX_JOBS as MAX_JOBS  # noqa: PLC0414 - also from here
-from onthedot.core.endings import closed, concluded, cut
 from onthedot.core.errors import Problem
+from onthedot.core.lifecycle import closed, concluded, cut
 from onthedot.core.listing import failed_under
 from onthedot.core.moves import Expect, Move
 from onthedot.core.records import TERMINAL, Record, Status

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from onthedot.core import codec
 from onthedot.core.choices import OnParentFailure, Priority
-from onthedot.core.endings import cut
 from onthedot.core.errors import PayloadGone, Unreadable, UnreadableRecord
 from onthedot.core.ids import fresh_generation, node_job_id
+from onthedot.core.lifecycle import cut
 from onthedot.core.listing import listed_under
 from onthedot.core.payloads import load_payload
 from onthedot.core.records import Definition, Record, Status

@@ -13,9 +13,9 @@ from typing import Final
 
 from onthedot.core import patience
 from onthedot.core.choices import OnParentFailure
-from onthedot.core.endings import has_graph
 from onthedot.core.errors import OnthedotError, Unavailable, UnreadableRecord
 from onthedot.core.ids import fresh_generation
+from onthedot.core.lifecycle import has_graph
 from onthedot.core.moves import Move, applied
 from onthedot.core.ports import Deadline, Moved, Refused
 from onthedot.core.records import Record, Status

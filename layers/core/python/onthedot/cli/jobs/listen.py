@@ -16,8 +16,7 @@ import click
 
 from onthedot.api.times import parse_instant
 from onthedot.cli.output import printable, short
-from onthedot.core.clock import SystemClock
-from onthedot.core.instants import format_instant, moment_of
+from onthedot.core.clock import SystemClock, format_instant, moment_of
 
 FINE_MS: Final = 1_000
 POOR_MS: Final = 10_000

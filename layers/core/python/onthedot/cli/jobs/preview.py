@@ -14,9 +14,8 @@ import click
 from onthedot.api.times import parse_instant
 from onthedot.cli.documents import Refusal
 from onthedot.cli.output import is_for_people, print_document, print_rows, wrapped
-from onthedot.core.clock import SystemClock
+from onthedot.core.clock import SystemClock, format_instant
 from onthedot.core.errors import InvalidRequest, Problem
-from onthedot.core.instants import format_instant
 from onthedot.schedules import preview as domain
 from onthedot.schedules import schedule as schedules
 from onthedot.schedules.choices import DstPolicy, Gap, Overlap

@@ -17,8 +17,8 @@ from onthedot.cli.credentials import aws_errors_in_a_sentence, engine_on_table, 
 from onthedot.cli.documents import local_stack
 from onthedot.cli.output import print_document, print_rows, printable
 from onthedot.core import set_aside
+from onthedot.core.clock import format_instant
 from onthedot.core.errors import OnthedotError, Unreadable
-from onthedot.core.instants import format_instant
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Kind, Record
 from onthedot.engine import Engine

@@ -15,12 +15,10 @@ from onthedot.cli.credentials import (
     use_local_aws,
 )
 from onthedot.cli.output import counted, document_option, print_document, print_rows, progress
-from onthedot.core.clock import SystemClock
+from onthedot.core.clock import SystemClock, format_instant
 from onthedot.core.errors import OnthedotError
-from onthedot.core.instants import format_instant
 from onthedot.core.ports import DueIndex
-from onthedot.core.retire_shards import Retirement, retire_shards
-from onthedot.core.shard_store import ShardStore
+from onthedot.core.shards import Retirement, ShardStore, retire_shards
 from onthedot.core.slots import BUCKET_MS, bucket_of
 from onthedot.settings import PREFIX
 

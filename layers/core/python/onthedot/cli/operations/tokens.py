@@ -16,8 +16,7 @@ from onthedot.cli.credentials import (
 from onthedot.cli.documents import Calls, Documents, encoded
 from onthedot.cli.options import api_options, options
 from onthedot.cli.output import Cells, json_option, print_document, print_list, print_next, printable
-from onthedot.core.clock import SystemClock
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import SystemClock, format_instant
 from onthedot.schedules.zones import LAST_INSTANT
 
 SHOWN: Final = ("token", "id", "tenant", "role", "name", "expires_at")

@@ -17,9 +17,8 @@ from onthedot.cli.operations.export_file import ExportFile, ExportWriter, new_fi
 from onthedot.cli.operations.tokens import Lifetime
 from onthedot.cli.options import api_options
 from onthedot.cli.output import Bar, counted, document_option, print_document, printable, progress
-from onthedot.core.clock import SystemClock
+from onthedot.core.clock import SystemClock, format_instant
 from onthedot.core.errors import OnthedotError
-from onthedot.core.instants import format_instant
 
 STDOUT: Final = Path("-")
 STAYS: Final = "The stage stays frozen: run the same command again, or open it with `onthedot thaw`."

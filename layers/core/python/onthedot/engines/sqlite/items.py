@@ -23,10 +23,9 @@ from onthedot.core.items import (
     has_expired,
     holds,
 )
-from onthedot.core.keys import Key, may_be_record, run_id_of, run_key
 from onthedot.core.ports import Clock, Page
 from onthedot.core.records import SETS
-from onthedot.core.schema import DUE
+from onthedot.core.schema import DUE, Key, may_be_record, run_id_of, run_key
 from onthedot.engines.sqlite.database import Database
 
 PAGE: Final = 1_000

@@ -7,11 +7,11 @@ from typing import Final
 
 from onthedot.core.errors import UnreadableRecord
 from onthedot.core.ids import stamped_run_id
-from onthedot.core.keys import GATE_PREFIX
 from onthedot.core.listing import ALWAYS, Window, dead_letter_partitions
 from onthedot.core.moves import Move
 from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry
 from onthedot.core.records import Record
+from onthedot.core.schema import GATE_PREFIX
 from onthedot.core.slots import SlotKind, aside_slot, slot_shard
 from onthedot.engines.entries import read_each
 from onthedot.engines.sqlite import statistics

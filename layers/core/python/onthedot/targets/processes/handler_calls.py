@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from onthedot.core.ports import RESULT_BYTES, Answer, Call
 from onthedot.core.progress import LatestProgress, ProgressReport
 from onthedot.handlers import AttemptLink, Context, Handler, NonRetryable, RetryAfter, handlers

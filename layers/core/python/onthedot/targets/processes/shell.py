@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Final, Self, cast
 
-from onthedot.core.instants import format_instant
+from onthedot.core.clock import format_instant
 from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
 from onthedot.core.progress import MAX_LINE, LatestProgress, report_in
 from onthedot.targets.answers import attempt_facts, printable, refused, result_text, stopped, timed_out

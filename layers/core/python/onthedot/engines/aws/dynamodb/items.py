@@ -23,9 +23,8 @@ from onthedot.core.items import (
     has_expired,
     holds,
 )
-from onthedot.core.keys import Key
 from onthedot.core.ports import Clock, Deadline, Page
-from onthedot.core.schema import PARTITION_KEY, SORT_KEY
+from onthedot.core.schema import PARTITION_KEY, SORT_KEY, Key
 from onthedot.engines.aws.dynamodb.keys import key_of, stored_key
 from onthedot.engines.aws.dynamodb.moves import Attribute, to_attribute
 from onthedot.engines.aws.errors import error_code, translated

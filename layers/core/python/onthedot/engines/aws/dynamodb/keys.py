@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from onthedot.core import keys
-from onthedot.core.keys import Key
-from onthedot.core.schema import PARTITION_KEY, SORT_KEY
+from onthedot.core import schema
+from onthedot.core.schema import PARTITION_KEY, SORT_KEY, Key
 
 StoredKey = dict[str, Any]
 
@@ -20,11 +19,11 @@ def key_of(item: Mapping[str, Any]) -> Key:
 
 
 def run_key(run_id: str) -> StoredKey:
-    return stored_key(keys.run_key(run_id))
+    return stored_key(schema.run_key(run_id))
 
 
 def run_id_of(item: Mapping[str, Any]) -> str:
-    return keys.run_id_of(key_of(item))
+    return schema.run_id_of(key_of(item))
 
 
 def job_id_of(item: Mapping[str, Any]) -> str:

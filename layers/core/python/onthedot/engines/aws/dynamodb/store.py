@@ -11,12 +11,11 @@ from botocore.exceptions import ClientError
 from onthedot.core.codec import Stored
 from onthedot.core.errors import Unavailable, Unreadable, UnreadableRecord
 from onthedot.core.ids import stamped_run_id
-from onthedot.core.keys import RUN_PREFIX, may_be_record
 from onthedot.core.listing import ALWAYS, Window
 from onthedot.core.moves import Move
 from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry, Undecided
 from onthedot.core.records import Record, Status
-from onthedot.core.schema import DUE, PARTITION_KEY, SORT_KEY
+from onthedot.core.schema import DUE, PARTITION_KEY, RUN_PREFIX, SORT_KEY, may_be_record
 from onthedot.core.slots import aside_slot, slot_shard
 from onthedot.engines.aws.dynamodb.dead_letters import page_of_failed
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key

@@ -4,9 +4,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from onthedot.core.keys import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.core.records import Record
-from onthedot.core.schema import SORT_KEY
+from onthedot.core.schema import JOB_SORT_KEY, RUN_PREFIX, SORT_KEY
 from onthedot.engines.aws.dynamodb.records import to_run
 from onthedot.events.ports import RecordChange
 
