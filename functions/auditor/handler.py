@@ -4,9 +4,9 @@ import os
 from typing import Any
 
 from onthedot.core.errors import Unavailable
+from onthedot.core.metrics import observe_audit
 from onthedot.core.ports import Deadline
 from onthedot.core.shards import ServedShards
-from onthedot.core.tick import observe_audit
 from onthedot.jobs.audit import audit_due_jobs
 from onthedot.jobs.remove_payloads import remove_unused_payloads
 from onthedot.observability import Metrics, logger

@@ -3,8 +3,9 @@
 import os
 from typing import Any
 
+from onthedot.core.metrics import FAULTS, observe_tick
 from onthedot.core.ports import Deadline
-from onthedot.core.tick import FAULTS, continue_tick, dispatch_due, must_be_redelivered, observe_tick
+from onthedot.core.tick import continue_tick, dispatch_due, must_be_redelivered
 from onthedot.engines.aws.sqs.ticks import read_tick
 from onthedot.engines.counting import counted
 from onthedot.observability import Metrics, logger

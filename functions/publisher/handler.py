@@ -3,8 +3,8 @@
 import os
 from typing import Any
 
+from onthedot.core.metrics import UNSETTLED
 from onthedot.core.ports import Deadline
-from onthedot.core.tick import UNSETTLED
 from onthedot.engines.aws.dynamodb.stream import read_changes
 from onthedot.events.publish import PublishOptions, publish_changes
 from onthedot.observability import Metrics, logger

@@ -4,8 +4,8 @@ import os
 from typing import Any
 
 from onthedot.core.errors import Unavailable
+from onthedot.core.metrics import UNSETTLED
 from onthedot.core.ports import Deadline
-from onthedot.core.tick import UNSETTLED
 from onthedot.engines.aws.dynamodb.stream import read_changes
 from onthedot.observability import Metrics, logger
 from onthedot.settings import StatisticsSettings

@@ -11,9 +11,9 @@ from onthedot.core import lifecycle
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.errors import Unavailable
 from onthedot.core.leases import StoreLeases, deletable, wait_for_batch
+from onthedot.core.metrics import UNSETTLED
 from onthedot.core.ports import Received, RunMessage
 from onthedot.core.start import Done, Verdict
-from onthedot.core.tick import UNSETTLED
 from onthedot.core.traces import span_id_of, trace_id_of
 from onthedot.engines.aws.sqs.queues import read_message
 from onthedot.engines.counting import counted

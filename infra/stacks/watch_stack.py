@@ -13,8 +13,17 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from components.metrics import Watched, alarm, dashboard, of_aws, own
-from onthedot.core.metrics import DEAD, LATENESS, SUCCEEDED, WORKERS_LOST
-from onthedot.core.tick import FAULTS, SENT, UNDELIVERABLE, UNSETTLED, WAITING_LONG
+from onthedot.core.metrics import (
+    DEAD,
+    FAULTS,
+    LATENESS,
+    SENT,
+    SUCCEEDED,
+    UNDELIVERABLE,
+    UNSETTLED,
+    WAITING_LONG,
+    WORKERS_LOST,
+)
 from onthedot.engines.aws.throttling import THROTTLED
 from stage_config import StageConfig
 

@@ -11,13 +11,14 @@ import costs
 from benchmarks.stubbed_aws import StubbedAws
 from onthedot.core import lifecycle
 from onthedot.core.clock import VirtualClock
+from onthedot.core.metrics import CHECK_EVERY, observe_tick
 from onthedot.core.pass_progress import ProgressStore, ShardProgress, progress_text
 from onthedot.core.ports import Deadline, Tick
 from onthedot.core.records import Status
 from onthedot.core.schema import progress_key
 from onthedot.core.set_aside import is_time_to_look
 from onthedot.core.slots import BUCKET_MS, DEEP_REREAD, Deployment, bucket_of
-from onthedot.core.tick import CHECK_EVERY, CLAIMED_AHEAD, dispatch_due, observe_tick
+from onthedot.core.tick import CLAIMED_AHEAD, dispatch_due
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.keys import stored_key
 from onthedot.engines.counting import counted

@@ -13,11 +13,11 @@ from botocore.endpoint import Endpoint
 
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
+from onthedot.core.metrics import CHECK_EVERY
 from onthedot.core.ports import RunMessage
 from onthedot.core.records import Record, Status
 from onthedot.core.shards import ShardStore
 from onthedot.core.slots import SlotKind, bucket_of, slot_name
-from onthedot.core.tick import CHECK_EVERY
 from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.sqs.queues import message_body

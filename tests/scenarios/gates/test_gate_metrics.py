@@ -8,9 +8,9 @@ import pytest
 
 from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId, queue_gate, tenant_gate, waiting_slot
+from onthedot.core.metrics import observe_tick
 from onthedot.core.ports import Moved
 from onthedot.core.records import Status
-from onthedot.core.tick import observe_tick
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.state import Holder

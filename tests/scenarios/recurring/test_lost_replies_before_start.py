@@ -8,7 +8,7 @@ from onthedot.core import lifecycle
 from onthedot.core.gate_names import gate_of_slot, turn_gate
 from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
-from onthedot.core.start import Done, MayStart, Settled, check_before_start, start_run
+from onthedot.core.start import Done, MayStart, check_before_start, start_run
 from onthedot.jobs.change import change_job
 from onthedot.jobs.changes import JobChange
 from onthedot.schedules.choices import OverlapPolicy
@@ -39,7 +39,7 @@ def test_a_run_goes_on_the_list_of_runs_that_wait_for_their_turn(simulation: Sim
     assert isinstance(check_before_start(simulation.world.engine, message_for(first)), MayStart)
     started(simulation, first)
     checked = check_before_start(simulation.engine(faults), message_for(second))
-    assert checked == Settled(f"overlap: waits for run {first.run_id}")
+    assert checked == Done(f"overlap: waits for run {first.run_id}")
     assert faults.seen == ["change gate", "move to PENDING"]
     assert gate_of_slot(simulation.stored(second).slot) == turn_gate("acme", job.job_id)
 
@@ -62,7 +62,7 @@ def test_a_run_whose_job_needs_another_pool_is_sent_there(simulation: Simulation
     longer = JobChange(definition=replace(job.definition, timeout_seconds=600), pool="long")
     change_job(simulation.world.engine, "acme", job.job_id, lambda *_: longer, None)
     checked = check_before_start(simulation.engine(faults), message_for(run))
-    assert checked == Settled("its job needs workers of pool long by now")
+    assert checked == Done("its job needs workers of pool long by now")
     assert (simulation.stored(run).pool, faults.seen) == ("long", ["move to DISPATCHED", "send"])
 
 

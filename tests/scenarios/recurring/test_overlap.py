@@ -4,7 +4,7 @@ from onthedot.core import lifecycle
 from onthedot.core.lifecycle import Failure
 from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
-from onthedot.core.start import MayStart, Settled, check_before_start
+from onthedot.core.start import Done, MayStart, check_before_start
 from onthedot.schedules.choices import OverlapPolicy
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import (
@@ -79,7 +79,7 @@ def test_of_two_runs_that_ask_at_the_same_time_one_takes_the_turn(simulation: Si
         others.append(check_before_start(simulation.world.engine, message_for(second)))
 
     between = Faults(0, Fault.MEANWHILE, meanwhile=another_worker, named="move to ACTIVE")
-    assert isinstance(check_before_start(simulation.engine(between), message_for(first)), Settled)
+    assert isinstance(check_before_start(simulation.engine(between), message_for(first)), Done)
     assert isinstance(others[0], MayStart)
     assert simulation.stored(job).last_started_run == second.run_id
 

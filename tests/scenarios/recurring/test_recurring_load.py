@@ -33,7 +33,6 @@ def stamp(world: World, jobs: list[Record], latency: Latency, seconds: float = 8
     meter = Meter(world.clock, latency, dies_at=now + round((seconds + 10) * 1000))
     deadline = Deadline.after(now, round(seconds * 1000))
     stamped = stamp_jobs(slowed(world.engine, meter), [job.run_id for job in jobs], "tick/1", deadline)
-    assert stamped.whole == (not stamped.left)
     return stamped.counts["advanced"], stamped.left
 
 

@@ -8,7 +8,7 @@ import pytest
 from onthedot.core.lifecycle import LEASE_MS, MAX_RESENDS
 from onthedot.core.records import Record, Status
 from onthedot.core.send import is_backlogged
-from onthedot.core.sweep import LONG_WAIT_MS, PATIENCE_MS, Act, Leave, Nothing, decide, waits_long
+from onthedot.core.sweep import LONG_WAIT_MS, PATIENCE_MS, Act, Leave, decide, waits_long
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
 
 
@@ -79,7 +79,7 @@ def test_a_run_behind_a_backlog_is_left_and_then_looked_at_later() -> None:
 
 
 def test_a_run_that_has_left_the_slot_is_none_of_the_sweeps_business() -> None:
-    assert decided(waiting("pull"), slot="watch#0#2") == Nothing.__name__
+    assert decided(waiting("pull"), slot="watch#0#2") == type(None).__name__
 
 
 @pytest.mark.parametrize(

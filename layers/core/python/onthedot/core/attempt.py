@@ -29,10 +29,7 @@ _LONGEST_PAUSE_MS: Final = 30_000
 def call_for(
     engine: Core, run: Record, definition: Definition, stop: Stop, progress: LatestProgress | None = None
 ) -> Call:
-    """Return the call of an attempt.
-
-    Raise Unavailable when the payload, the parents' results or the signing key cannot be read now.
-    """
+    """Return the call of an attempt. Raise Unavailable when a part of it cannot be read now."""
     payload = load_payload(engine.blobs, definition)
     if run.parents:
         payload = engine.points.parents_results(engine, run, payload)
@@ -107,10 +104,8 @@ class NextRun:
     """The message that the worker received. Only runs of its queue are taken over."""
     received_at: int
     ends_at: int | None
-    """The time at which the worker's process ends. None: it does not end by itself."""
     message: RunMessage | None = None
     found_empty_at: int | None = None
-    """The time at which the queue had no message for the last time."""
 
     def accept(self, message: RunMessage) -> bool:
         """Take a woken run over, if it is the only one and this worker can run it now. Return whether it did."""
@@ -119,12 +114,10 @@ class NextRun:
         return self.message is message
 
     def pop(self) -> RunMessage | None:
-        """Return the run that was taken over, and forget it."""
         message, self.message = self.message, None
         return message
 
     def send(self) -> None:
-        """Send the run that was taken over to its queue."""
         message = self.pop()
         if message is not None:
             send_later(self.engine, message, 0)
@@ -168,18 +161,13 @@ instead."""
 
 
 class Leases(Protocol):
-    """A lease keeper, as the executor uses it.
-
-    It extends the lease of an attempt with its progress, and stops an attempt that must not go on.
-    """
+    """A lease keeper: it extends the lease of an attempt with its progress, and stops one that must not go on."""
 
     def keeping(self, run: Record, stop: Stop, progress: LatestProgress) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class RunExecutor:
-    """The parts with which a function executes runs."""
-
     engine: Core
     performer: Performer
     leases: Leases

@@ -1,7 +1,6 @@
 """The choices that a client makes about a job, besides its schedule, and their bounds.
 
-This module imports nothing heavy, so that the command line may know them. Other code imports them from the modules that
-work with them.
+This module imports nothing heavy, so that the command line may know them.
 """
 
 from dataclasses import dataclass
@@ -25,14 +24,9 @@ class Priority(StrEnum):
 
 
 class OnParentFailure(StrEnum):
-    """The rule for a child whose parent did not succeed."""
-
     FAIL = "fail"
-    """The child fails too."""
     RUN = "run"
-    """The child runs all the same."""
     SKIP = "skip"
-    """The child is skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +42,6 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """The requirements on a worker that a user gives with a job."""
-
     capabilities: tuple[str, ...] = ()
     cpu: float = 0
     memory_mb: int = 0

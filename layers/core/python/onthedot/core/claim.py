@@ -39,7 +39,6 @@ class Pass:
     gates_left: set[int] = field(default_factory=set)
     """The shards in which gates were left because the time for looks was over."""
     look_until: Deadline = field(init=False)
-    """The time for looks at gates."""
     queues: QueueStates = field(init=False)
     points: TickPoints = field(init=False)
 
@@ -50,24 +49,21 @@ class Pass:
         self.points = self.engine.points.of_tick(self.engine, self.queues, self.counts)
 
     def is_closed(self, pool: str, priority: Priority) -> bool:
-        """Return whether the queue takes no runs now."""
         return self.queues.is_closed(pool, priority, self.engine.deployment.backlog_limit)
 
     def is_open(self, run: Record) -> bool:
         return not self.is_closed(run.pool, run.priority)
 
     def out_of_time(self) -> bool:
-        """Return whether the time is over. Runs that are left stay in their slots for the next tick."""
+        """Return whether the time is over, and count it. Runs that are left stay in their slots for the next tick."""
         over = self.is_over()
         self.counts["out_of_time"] += over
         return over
 
     def is_over(self) -> bool:
-        """Return whether the time is over, without counting it."""
         return not self.deadline.allows(self.engine.clock.now())
 
     def set_aside(self, slot: str, faults: Mapping[str, str]) -> bool:
-        """Set these records of a slot aside, each with its fault. Return whether none of them is left in the slot."""
         return set_aside(self.engine, self.counts, slot, faults, self.deadline)
 
 
@@ -106,7 +102,7 @@ def _stamp(work: Pass, slot: str, job_ids: Sequence[str], until: int | None) -> 
         return True
     stamped = stamp_jobs(work.engine, job_ids, work.claim_token, work.deadline, work.is_open, until)
     work.counts.update(stamped.counts)
-    return work.set_aside(slot, stamped.faults) and stamped.whole
+    return work.set_aside(slot, stamped.faults) and not stamped.left
 
 
 def _claim_and_send(work: Pass, entries: Sequence[SlotEntry]) -> bool:
@@ -133,7 +129,7 @@ def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], b
 def _wait_for_queues(work: Pass, entries: Sequence[SlotEntry]) -> bool:
     """Put the runs of closed queues on the queues' waiting lists. Return whether none was left in the slot.
 
-    A run stays in the slot of a minute that has not passed. Its queue may be open again when the next tick comes.
+    A run stays in the slot of a minute that has not passed: its queue may be open again at the next tick.
     """
     present = bucket_of(work.engine.clock.now())
     by_queue: defaultdict[tuple[str, Priority], list[SlotEntry]] = defaultdict(list)
@@ -168,10 +164,7 @@ def _apply(
     deadline: Deadline,
     shows_write: Callable[[Move, Record], bool],
 ) -> tuple[list[SlotEntry], bool]:
-    """Apply one move to each entry of a slot. Return the moved ones, and whether none was left in the slot.
-
-    A record that cannot be read, or that the store refuses to change, is set aside.
-    """
+    """Apply one move to each entry of a slot. Return the moved ones, and whether none was left in the slot."""
     if not entries:
         return [], True
     outcomes = work.engine.store.move_many(moves, deadline)
@@ -188,6 +181,5 @@ def _queue_of(entry: SlotEntry) -> tuple[str, Priority]:
 
 
 def send(work: Pass, runs: Sequence[SlotEntry | Record]) -> None:
-    """Send the runs, and count the sent and the unsent ones."""
     unsent = send_runs(work.engine, runs, work.deadline) if runs else 0
     work.counts.update(sent=len(runs) - unsent, unsent=unsent)

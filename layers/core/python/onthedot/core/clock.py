@@ -9,7 +9,6 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def moment_of(instant: int) -> datetime:
-    """Return the instant as an aware datetime in UTC, exact to the millisecond."""
     return EPOCH + timedelta(milliseconds=instant)
 
 
@@ -23,14 +22,10 @@ NOON: Final = 1_772_366_400_000
 
 
 class SystemClock:
-    """The `Clock` that reads the time of this machine."""
-
     def now(self) -> int:
-        """Return the present in epoch milliseconds."""
         return time.time_ns() // 1_000_000
 
     def sleep_until(self, instant: int) -> None:
-        """Sleep, and return at or after the instant."""
         # `time.sleep` may return a little early by the wall clock, so the loop reads the clock again.
         while (left := instant - self.now()) > 0:
             time.sleep(left / 1000)

@@ -8,10 +8,10 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
-from onthedot.core import json_text
 from onthedot.core.errors import Unreadable, UnreadableRecord
+from onthedot.core.json_text import to_text
 from onthedot.core.progress import ProgressReport
-from onthedot.core.records import FIELDS, INTEGERS, SETS, Attempt, Definition, Kind, Record
+from onthedot.core.records import FIELDS, INTEGERS, REQUIRED, SETS, Attempt, Definition, Kind, Record
 from onthedot.schedules import schedule as recurrences
 from onthedot.schedules.schedule import Recurrence
 from onthedot.targets import types as targets
@@ -21,9 +21,7 @@ FORMAT: Final = 1
 """The only format of records that this version reads. It is not stored: a record with a stored format is of a newer
 version. It is a condition of every move that there is none."""
 _SHORT: Final = 2_000
-"""Characters of a definition that is remembered."""
 MOST_WHY: Final = 300
-"""Characters of a fault that are stored and shown."""
 _STORED_AS: Final = {"fire_time": "nominal_at", "due_at": "fire_at"}
 """The stored names of fields that had these names first. Older tables and running older versions know them."""
 Scalar = str | int | bool
@@ -34,7 +32,6 @@ _EMPTY: Final[tuple[Any, ...]] = ((), frozenset())
 
 
 def stored_name(field: str) -> str:
-    """Return the name of a field's column, attribute or key."""
     return _STORED_AS.get(field, field)
 
 
@@ -44,13 +41,11 @@ def encode_field(name: str, value: Any) -> Stored:
 
 
 def decode_field(name: str, stored: Any) -> Any:
-    """Return the value that `encode_field` encoded."""
     decoder = _DECODERS.get(name)
     return stored if decoder is None else decoder(stored)
 
 
 def decoder_of(name: str) -> Callable[[Any], Any] | None:
-    """Return the function that decodes a field, or None for a field that is stored as it is."""
     return _DECODERS.get(name)
 
 
@@ -64,10 +59,7 @@ def encode(run: Record) -> dict[str, Stored]:
 
 
 def decode(record: Mapping[str, Any]) -> Record:
-    """Return the record that `encode` encoded. Names that are no fields of `Record` are ignored.
-
-    Raise UnreadableRecord when this version cannot read it: its format is newer, or a value is missing or wrong.
-    """
+    """Return the record that `encode` encoded, whatever other names there are. Raise UnreadableRecord."""
     try:
         refuse_newer(record)
         values = {
@@ -88,13 +80,11 @@ def _whole(run: Record) -> Record:
 
 
 def refuse_newer(record: Mapping[str, Any]) -> None:
-    """Raise ValueError when a newer version wrote the record in a format that this version does not know."""
     if record.get("format") is not None:
         raise ValueError(f"it has format {record['format']}, and this version knows formats up to {FORMAT}")
 
 
 def unreadable(record: Mapping[str, Any], error: Exception) -> Unreadable:
-    """Return the facts about a record that cannot be read, and its first fault."""
     facts = {name: str(record[name]) for name in ("tenant", "kind", "status", "slot") if record.get(name) is not None}
     since = str(record.get("aside_since"))
     why = next(_faults(record), None) or f"{type(error).__name__}: {error}"
@@ -104,7 +94,6 @@ def unreadable(record: Mapping[str, Any], error: Exception) -> Unreadable:
 
 
 def _faults(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each field that is missing or has a wrong value."""
     yield from (f"it has no {key}" for key in map(stored_name, _REQUIRED) if record.get(key) is None)
     for name, decoder in _DECODERS.items():
         key = stored_name(name)
@@ -113,10 +102,6 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
                 decoder(record[key])
             except Exception as error:  # noqa: BLE001 - as in `decode`
                 yield f"its {key} cannot be read: {type(error).__name__}: {error}"
-
-
-def _dump(value: Any) -> str:
-    return json_text.to_text(value)
 
 
 def _definition(definition: Definition) -> dict[str, Any]:
@@ -141,7 +126,7 @@ def _target(target: targets.Target) -> dict[str, Any]:
 
 
 def _decode_definition(text: str) -> Definition:
-    """Return the definition. A short one is remembered: each step of a run decodes it. Do not change its values."""
+    """Return the definition. A short one is remembered, so do not change its values: each step of a run decodes it."""
     return _remembered_definition(text) if len(text) <= _SHORT else _decoded_definition(text)
 
 
@@ -180,17 +165,9 @@ def _attempt(attempt: Attempt) -> list[Any]:
     return values
 
 
-def _progress(report: ProgressReport) -> list[Any]:
-    return [report.at, report.fraction, report.text]
-
-
 def _decode_progress(text: str) -> ProgressReport:
     at, fraction, words = json.loads(text)[:3]
     return ProgressReport(fraction, words, at)
-
-
-def _decode_attempts(text: str) -> tuple[Attempt, ...]:
-    return tuple(Attempt(*values[: len(Attempt.__slots__)]) for values in json.loads(text))
 
 
 # Many jobs share one schedule, and decoding it is the most expensive part of a record.
@@ -209,7 +186,6 @@ _OBJECTS: Final[Mapping[str, type]] = {
     for one in dataclasses.fields(Definition)
     if isinstance(one.type, type) and dataclasses.is_dataclass(one.type)
 }
-"""The attributes of a definition that are dataclasses themselves."""
 _WORDS: Final[Mapping[str, type[StrEnum]]] = {
     one.name: one.type
     for one in dataclasses.fields(Record)
@@ -218,19 +194,13 @@ _WORDS: Final[Mapping[str, type[StrEnum]]] = {
 _LISTS: Final = tuple(one.name for one in dataclasses.fields(Record) if one.type == tuple[str, ...])
 _FIELD_OF: Final = {stored_name(name): name for name in FIELDS}
 _ATTEMPT_VALUES: Final = attrgetter(*Attempt.__slots__)
-_REQUIRED: Final = tuple(
-    field.name
-    for field in dataclasses.fields(Record)
-    if field.default is dataclasses.MISSING
-    and field.default_factory is dataclasses.MISSING
-    and field.name != "definition"
-)
+_REQUIRED: Final = tuple(name for name in FIELDS if name in REQUIRED and name != "definition")
 _ENCODERS: Final[Mapping[str, Callable[[Any], Stored]]] = {
-    "definition": lambda value: _dump(_definition(value)),
-    "recurrence": lambda value: _dump(recurrences.recurrence_to_json(value)),
-    **dict.fromkeys(_LISTS, lambda value: _dump(list(value))),
-    "attempts": lambda value: _dump([_attempt(attempt) for attempt in value]),
-    "progress": lambda value: _dump(_progress(value)),
+    "definition": lambda value: to_text(_definition(value)),
+    "recurrence": lambda value: to_text(recurrences.recurrence_to_json(value)),
+    **dict.fromkeys(_LISTS, lambda value: to_text(list(value))),
+    "attempts": lambda value: to_text([_attempt(attempt) for attempt in value]),
+    "progress": lambda report: to_text([report.at, report.fraction, report.text]),
     **dict.fromkeys(_WORDS, str),
 }
 _FIELD_ENCODERS: Final = tuple((stored_name(name), _ENCODERS.get(name)) for name in FIELDS)
@@ -239,7 +209,7 @@ _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(INTEGERS, int),
     "definition": _decode_definition,
     "recurrence": _decode_recurrence,
-    "attempts": _decode_attempts,
+    "attempts": lambda text: tuple(Attempt(*values[: len(Attempt.__slots__)]) for values in json.loads(text)),
     "progress": _decode_progress,
     **dict.fromkeys(_LISTS, lambda text: tuple(json.loads(text))),
     **dict.fromkeys(SETS, frozenset),

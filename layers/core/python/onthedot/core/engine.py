@@ -38,17 +38,13 @@ class Permit:
     """The places that an attempt has got. It may start now."""
 
     at: int
-    """The time of the start."""
     token: str
-    """The attempt token."""
     held: tuple[str, ...] = ()
     """The page and the name of each place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The run waits at this gate now."""
-
     gate: str
 
 
@@ -94,14 +90,12 @@ class Points(Protocol):
         """Return the keys that sign the tenant's calls, the newest first."""
 
     # After an end
-    def give_back_places(self, core: Core, run: Record, accept: Accept | None) -> Sequence[GateId]:
-        """See `Core.give_back_places`."""
+    def give_back_places(self, core: Core, run: Record, accept: Accept | None) -> Sequence[GateId]: ...
 
     def wake_late(self, core: Core, gates: Sequence[GateId], accept: Accept | None) -> None:
         """Try once more to wake a run at these gates, which the index may not have shown. This raises nothing."""
 
-    def notify_children(self, core: Core, ended: Record, deadline: Deadline | None) -> bool:
-        """See `Core.notify_children`."""
+    def notify_children(self, core: Core, ended: Record, deadline: Deadline | None) -> bool: ...
 
     def link_to_parents(self, core: Core, child: Record) -> None:
         """Have the parents of a new job tell it when they end."""
@@ -122,19 +116,13 @@ class Points(Protocol):
 
 
 class WaitingList(Protocol):
-    """The waiting list of a closed queue."""
-
     @property
-    def until(self) -> int:
-        """The time until which runs may be put on the list."""
+    def until(self) -> int: ...
 
-    def slot_for(self, run_id: str) -> str:
-        """Return the slot in which the run waits."""
+    def slot_for(self, run_id: str) -> str: ...
 
 
 class TickPoints(Protocol):
-    """What features do in one tick."""
-
     def in_turns(self, entries: Sequence[SlotEntry]) -> list[SlotEntry]:
         """Return the runs in the order in which their tenants take turns."""
 
@@ -142,10 +130,7 @@ class TickPoints(Protocol):
         """Return the list of a closed queue. None: no run can be put there now."""
 
     def look_at(self, gate: str, slot: str, claim_token: str, deadline: Deadline) -> bool:
-        """Look at a gate that is in this watch slot: wake its runs, move it on. Return whether nothing is left to do.
-
-        A gate that fails is counted and logged, and raises nothing.
-        """
+        """Wake the runs of a gate in this watch slot, and move it on. Return whether none is left. Raise nothing."""
 
 
 Accept = Callable[[RunMessage], bool]
@@ -171,14 +156,10 @@ class Core:
     index_lags: bool = True
     """Whether a write may be missing from a read of a slot that follows it."""
     kind: str = "embedded"
-    """The name of the engine: `embedded` or `aws`."""
     stage_name: str = "serve"
 
     def give_back_places(self, run: Record, accept: Accept | None = None) -> Sequence[GateId]:
-        """Give back the places that the attempt had at gates, and wake the next run at each. This raises nothing.
-
-        `run` is the record as it was while it ran. Return the gates for `points.wake_late`.
-        """
+        """Give back the attempt's places at gates and wake the next runs. Return the gates for `points.wake_late`."""
         return self.points.give_back_places(self, run, accept) if run.held else ()
 
     def notify_children(self, ended: Record, deadline: Deadline | None = None) -> bool:

@@ -10,7 +10,6 @@ class Problem:
     field: str
     """The path of the field, such as `detail.state[0].prefix`. It is empty when the whole value is wrong."""
     message: str
-    """The fault, and what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,6 @@ class JobNotFound(OnthedotError):
 
     def __init__(self, job_id: str) -> None:
         super().__init__(f"no job {job_id}")
-        self.job_id = job_id
 
 
 class WorkerNotFound(OnthedotError):
@@ -53,7 +51,6 @@ class WorkerNotFound(OnthedotError):
 
     def __init__(self, worker_id: str) -> None:
         super().__init__(f"no worker {worker_id}; register it")
-        self.worker_id = worker_id
 
 
 class GateNotFound(OnthedotError):
@@ -61,15 +58,11 @@ class GateNotFound(OnthedotError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no gate {name}")
-        self.name = name
 
 
 class TokenNotFound(OnthedotError):
-    """There is no API token with this id."""
-
     def __init__(self, token_id: str) -> None:
         super().__init__(f"no token {token_id}")
-        self.token_id = token_id
 
 
 class StaleAttempt(OnthedotError):

@@ -21,11 +21,7 @@ from onthedot.core.start_window import has_expired
 from onthedot.schedules.schedule import contains
 
 GONE_WHY = "its job is gone: deleted, or expired"
-_STOPPED = {
-    Status.PAUSED: PAUSED_WHY,
-    Status.DELETED: "job deleted",
-    Status.CANCELLED: "job cancelled",
-}
+_STOPPED = {Status.PAUSED: PAUSED_WHY, Status.DELETED: "job deleted", Status.CANCELLED: "job cancelled"}
 
 
 def why_not_scheduled(job: Record | None, run_id: str) -> str | None:
@@ -58,25 +54,18 @@ Offered = Callable[[Core, str], Mapping[str, frozenset[str]]]
 
 @dataclass(frozen=True, slots=True)
 class NoPool:
-    """The answer when no pool of the stage can run a run."""
-
     why: str
     for_ever: bool = False
-    """Whether the job of the run is gone, so that no pool can ever run it."""
 
 
 @dataclass(slots=True)
 class Rerouted:
-    """The result of finding pools for the entries of a slot."""
-
     entries: list[SlotEntry] = field(default_factory=list)
     """The entries that have another pool now, and can be claimed."""
     waiting: int = 0
     """Number of runs that no pool can run. They wait in later slots, or ended because their job is gone."""
     left: int = 0
-    """Number of runs that were left in the slot."""
     faults: dict[str, str] = field(default_factory=dict)
-    """The faults of records that cannot be read or handled, by id."""
 
 
 def has_pool(engine: Core, run: Record | SlotEntry) -> bool:
@@ -92,9 +81,8 @@ def smallest_pool(engine: Core, tenant: str, definition: Definition, offered: Of
     needs = needs_of(definition.target, definition.requirements, definition.timeout_seconds)
     pools = engine.deployment.pools
     chosen = pools.choose(needs)
-    if not isinstance(chosen, Pool) and not needs.capabilities <= frozenset().union(
-        *(p.capabilities for p in pools.all)
-    ):
+    promised = frozenset[str]().union(*(pool.capabilities for pool in pools.all))
+    if not isinstance(chosen, Pool) and not needs.capabilities <= promised:
         chosen = pools.choose(needs, (offered or engine.points.offered)(engine, tenant))
     if isinstance(chosen, Pool):
         return chosen.name
@@ -104,10 +92,7 @@ def smallest_pool(engine: Core, tenant: str, definition: Definition, offered: Of
 def find_pool(
     engine: Core, pool: str, tenant: str, definition: Definition | None, offered: Offered | None = None
 ) -> str | NoPool:
-    """Return the pool that can run the work of a pool that is gone. Raise Unavailable.
-
-    A run whose job is gone too has no definition.
-    """
+    """Return the pool that can run the work of a pool that is gone. Without a job there is no definition."""
     if definition is None:
         return NoPool(GONE_WHY, for_ever=True)
     try:
@@ -117,10 +102,7 @@ def find_pool(
 
 
 def reroute_entries(engine: Core, entries: Sequence[SlotEntry], deadline: Deadline) -> Rerouted:
-    """Give each PENDING run another pool, or move it to a later slot with the reason.
-
-    A run for which no pool can be looked up now is left. Raise Unavailable.
-    """
+    """Give each PENDING run another pool, or move it to a later slot with the reason. Raise Unavailable."""
     result = Rerouted()
     for start in range(0, len(entries), READ_AT_ONCE):
         if not deadline.allows(engine.clock.now()):
@@ -135,7 +117,9 @@ def _reroute(engine: Core, entries: Sequence[SlotEntry], deadline: Deadline, res
     result.faults |= {run_id: one.why for run_id, one in read.unreadable.items()}
     result.left += len(read.unread)
     found_runs = [r for entry in entries if (r := read.found.get(entry.run_id)) is not None and r.slot == entry.slot]
-    pools = _find_pools(engine, found_runs, _jobs_of(engine, found_runs, deadline), result)
+    job_ids = {job_id_of(run.run_id) for run in found_runs if run.definition is None and is_stamped(run.run_id)}
+    jobs = engine.store.get_many(sorted(job_ids), deadline) if job_ids else ReadRecords({})
+    pools = _find_pools(engine, found_runs, jobs, result)
     runs = [run for run in found_runs if run.run_id in pools]
     now = engine.clock.now()
     moves = [_move(run, pools[run.run_id], now, engine.deployment) for run in runs]
@@ -187,12 +171,6 @@ def _pool_of(engine: Core, run: Record, jobs: ReadRecords, offered: Offered) -> 
         return NoPool(f"pool {run.pool} is gone, and its job cannot be read: {jobs.unreadable[run.job_id].why}")
     with_definition = jobs.found.get(run.job_id, run)
     return find_pool(engine, run.pool, run.tenant, with_definition.definition, offered)
-
-
-def _jobs_of(engine: Core, runs: Sequence[Record], deadline: Deadline) -> ReadRecords:
-    """Read the jobs of the stamped runs, which have the definitions."""
-    job_ids = {job_id_of(run.run_id) for run in runs if run.definition is None and is_stamped(run.run_id)}
-    return engine.store.get_many(sorted(job_ids), deadline) if job_ids else ReadRecords({})
 
 
 def end_without_job(run: Record, now: int, deployment: Deployment) -> Move:

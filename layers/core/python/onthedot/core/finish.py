@@ -26,8 +26,6 @@ INLINE_BYTES: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """The place of a result: in the record, or in a blob."""
-
     inline: str | None
     ref: str | None = None
 
@@ -56,15 +54,11 @@ def store_result(blobs: Blobs, run: Record, result: str | None) -> StoredResult:
 
 
 def short_result(blobs: Blobs, run: Record) -> ShownResult:
-    """Return the result of a run for a listing: a short one as text, a long one as a link."""
     return ShownResult(run.result, result_link(blobs, run))
 
 
 def whole_result(blobs: Blobs, run: Record) -> ShownResult:
-    """Return the result of a run, with the text of a long one where the engine has no links.
-
-    Raise Unavailable when it cannot be read now.
-    """
+    """Return the result of a run, with the text of a long one where the engine has no links. Raise Unavailable."""
     shown = short_result(blobs, run)
     if run.result_ref is None or shown.link is not None:
         return shown
@@ -95,10 +89,9 @@ def finish_run(
 ) -> str:
     """Store the end of the attempt. Return the run's new status in lower case.
 
-    Then give back its places at gates, and wake the next run at each. `accept` may take such a run.
-
-    Return FENCED_OFF when another attempt owns the run by now: then nothing was written. Raise Unavailable when the
-    store fails for longer than the patience.
+    Then give back its places at gates, and wake the next run at each, which `accept` may take. Return FENCED_OFF when
+    another attempt owns the run by now: then nothing was written. Raise Unavailable when the store fails for longer
+    than the patience.
     """
     now = engine.clock.now()
     until = now + patience_ms
@@ -137,13 +130,9 @@ def _finishing_move(
     if answer.lost:
         return lifecycle.lose(run, now, generation=fresh_generation(), deployment=deployment, how=failure.error)
     if answer.handed_back:
+        after_ms = answer.retry_after_ms or 0
         return lifecycle.hand_back(
-            run,
-            now,
-            failure,
-            generation=fresh_generation(),
-            deployment=deployment,
-            after_ms=answer.retry_after_ms or 0,
+            run, now, failure, generation=fresh_generation(), deployment=deployment, after_ms=after_ms
         )
     decision = after_failure(
         RetryPolicy() if definition is None else definition.retry,
@@ -168,10 +157,7 @@ def failure_of(answer: Answer) -> Failure:
 
 
 def _move_persistently(engine: Core, move: Move, until: int) -> Moved | Refused:
-    """Apply the move, and try again while the store fails.
-
-    The work is done, and must not be repeated because the store failed.
-    """
+    """Apply the move, and try again while the store fails: the work is done, and must not be repeated."""
     while True:
         try:
             return engine.store.move(move)
@@ -182,10 +168,7 @@ def _move_persistently(engine: Core, move: Move, until: int) -> Moved | Refused:
 
 
 def _with_new_children(current: Record | None, run: Record) -> Record | None:
-    """Return the run with the children that were added while it ran, because the move that ends it must know them.
-
-    None: there are none, or another attempt owns the run.
-    """
+    """Return the run with the children that were added while it ran. None: none were, or it has another attempt."""
     if current is None or current.status is not Status.RUNNING or current.attempt_token != run.attempt_token:
         return None
     if current.dependents == run.dependents:
@@ -201,7 +184,6 @@ def _asks_to_stop(current: Record | None, run: Record) -> bool:
 
 
 def _shows_finish(current: Record, run: Record, move: Move) -> bool:
-    """Return whether the stored record is the result of this very move."""
     if current.attempt != run.attempt or current.attempt_token != run.attempt_token:
         return False
     return current.status is move.to and current.generation == move.changes.get("generation", run.generation)

@@ -16,30 +16,24 @@ from onthedot.core.choices import Priority
 from onthedot.core.slots import SlotKind, bucket_of, shard_of, slot_name
 
 TENANT: Final = "@tenant"
-"""The name of the gate that has a tenant's own limits."""
 QUEUE: Final = "@queue"
-"""The name of the gates of run queues. The key is the name of the queue, and the tenant is empty."""
+"""The key is the name of the queue, and the tenant is empty."""
 TURN: Final = "@turn"
-"""The name of the gates at which runs wait that must not overlap another run of their job. The key is the job's id."""
+"""At these gates runs wait that must not overlap another run of their job. The key is the job's id."""
 MOST_KEY_CHARACTERS: Final = 128
 WAIT: Final = "wait"
-"""The first part of the name of a waiting list."""
 KEYS: Final = "keys"
-"""The first part of the name of the slot of a gate's keys at which runs may wait."""
 NAME: Final = re.compile(r"[a-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class GateId:
-    """A gate, or one key of a gate."""
-
     tenant: str
     name: str
     key: str | None = None
 
     @classmethod
     def of(cls, tenant: str, named: str) -> Self:
-        """Return the gate that a tenant's job names: `stripe`, or `customer:42`."""
         name, colon, key = named.partition(":")
         return cls(tenant, name, key if colon else None)
 
@@ -50,7 +44,6 @@ class GateId:
 
     @property
     def named(self) -> str:
-        """The gate as the tenant's jobs name it."""
         return self.name if self.key is None else f"{self.name}:{self.key}"
 
     @property
@@ -60,12 +53,10 @@ class GateId:
 
     @property
     def base(self) -> "GateId":
-        """The gate without its key."""
         return self if self.key is None or self.name in (QUEUE, TURN) else GateId(self.tenant, self.name)
 
     @property
     def is_key(self) -> bool:
-        """Whether this is one key of a user's gate."""
         return self.base != self
 
 
@@ -74,12 +65,10 @@ def tenant_gate(tenant: str) -> GateId:
 
 
 def queue_gate(queue: str) -> GateId:
-    """Return the gate of a run queue, at which runs wait while the queue has too many messages."""
     return GateId("", QUEUE, queue)
 
 
 def turn_gate(tenant: str, job_id: str) -> GateId:
-    """Return the gate at which runs of a job wait for the end of the run that started last."""
     return GateId(tenant, TURN, job_id)
 
 
@@ -113,7 +102,6 @@ def gate_of_slot(slot: str | None) -> GateId | None:
 
 
 def part_of_slot(slot: str | None) -> int:
-    """Return which part of a waiting list the slot is. 0: the first one, or no waiting list."""
     parts = (slot or "").split("#", 4)
     return int(parts[3]) if parts[0] == WAIT else 0
 
@@ -124,7 +112,6 @@ def keys_slot(gate: GateId) -> str:
 
 
 def look_slot(gate: GateId, at: int, shards: int) -> str:
-    """Return the watch slot in which a tick looks at the gate."""
     return slot_name(SlotKind.WATCH, shard_of(gate.text, shards), bucket_of(at))
 
 

@@ -1,23 +1,16 @@
 """Fire times that a job gives up, because it is changed or stopped before they are settled.
 
 An outage or a pause can hold up fire times of a recurring job. When a client then gives the job another schedule,
-cancels it or deletes it, no later pass settles these times. They become one skipped range.
+cancels it or deletes it, no later pass settles these times. They become one skipped range. The job and the range are
+two records, and the API can die between two writes. With the range first, the change may then be refused, and the times
+would have two outcomes. With the job first, the times may have none, and their schedule is gone.
 
-The job and the range are two records, and the API can die between two writes. Which write comes first?
-
-- The range first: the change may then be refused, or the API may die. The job would settle the same times itself, and
-  they would have two outcomes.
-- The job first, without more: if the API dies, the times have no outcome, and the schedule that they came from is gone.
-
-So the move that changes the job also writes the times into the job, as `given_up`. It is one write: either the job
-keeps its times and settles them, or it has given them up and says so. The same move puts the job into a slot that is
-read soon. Then the API stores the range, if absent. A last move takes the times out of the job, and puts the job into
-the slot where it belongs. When the API dies before that, a dispatcher repeats these two writes: the claim pass for an
-ACTIVE job, the sweep for any other. A client that changes the job meanwhile repeats them first. Repeating them changes
-nothing: the id of the range comes from its first time.
-
-A job without such times gets no field and no further write. A run's own record decides about its time, and a range
-covers the other times between its first and its last. So times that have a record already are not counted again.
+So the move that changes the job also writes the times into it, as `given_up`, and puts it into a slot that is read
+soon. Then the API stores the range, if absent. A last move takes the times out of the job again.
+When the API dies before that, the claim pass (for an ACTIVE job) or the sweep repeats these two writes. A client that
+changes the job meanwhile repeats them first. Repeating them changes nothing: the id of the range comes from its first
+time. A job without such times gets no field and no further write. A run's own record decides about its time, so times
+that have a record already are not counted again.
 """
 
 from collections.abc import Collection, Sequence
@@ -39,15 +32,12 @@ _LIVE = (Status.ACTIVE, Status.PAUSED)
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """The times that a job gives up."""
-
     first: int
     last: int
     count: int
 
     @property
     def text(self) -> str:
-        """The value as a job stores it."""
         return f"{self.first} {self.last} {self.count}"
 
 
@@ -63,9 +53,9 @@ def first_unsettled(job: Record, move: Move, now: int) -> int | None:
 
 
 def giving_up(job: Record, move: Move, recorded: Sequence[Record], now: int, deployment: Deployment) -> Move:
-    """Let the move write into the job the times that it gives up, and put the job into a slot that is read soon.
+    """Let the move write into the job the times that it gives up, but for those that are `recorded` already.
 
-    `recorded` are the records of these times that exist already.
+    The job gets a slot that is read soon.
     """
     times = _given_up(job, recorded, now)
     if times is None:
@@ -76,7 +66,6 @@ def giving_up(job: Record, move: Move, recorded: Sequence[Record], now: int, dep
 
 
 def given_up_range(job: Record, now: int, deployment: Deployment) -> Record:
-    """Return the skipped range of the times that the job has given up."""
     first, last, count = (int(number) for number in (job.given_up or "").split())
     what = "changed" if job.status in _LIVE else "stopped"
     why = f"the job was {what} before these missed times were settled"
@@ -94,8 +83,7 @@ def range_is_stored(job: Record, now: int, deployment: Deployment) -> Move:
 def settled_until(job: Record) -> int:
     """Return the last time that the job has settled.
 
-    Clocks may jump over times between this one and the next fire time. Such times are recorded together with that fire
-    time.
+    Times that clocks jump over before the next fire time are recorded together with that fire time.
     """
     return job.due_at - 1 if job.accounted_until is None else min(job.due_at - 1, job.accounted_until)
 

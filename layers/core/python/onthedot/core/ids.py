@@ -10,7 +10,6 @@ def _spell(raw: bytes) -> str:
 
 
 def fresh_job_id() -> str:
-    """Return a new job id with 128 random bits."""
     return _spell(secrets.token_bytes(16))
 
 
@@ -42,7 +41,7 @@ def event_run_id(job_id: str, nominal: int, event_id: str) -> str:
 
 
 def event_digest(event_id: str) -> str:
-    """Return the hash of an event's id. An id may have any length and any characters."""
+    """Return the hash that stands for an event's id, which may have any length and any characters."""
     return hashlib.sha256(event_id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -61,7 +60,6 @@ def is_scheduled(run_id: str) -> bool:
 
 
 def nominal_of(run_id: str) -> int:
-    """Return the fire time in the id of a stamped run."""
     return int(run_id.partition(".")[2].partition("-")[0])
 
 

@@ -26,27 +26,24 @@ FORMAT: Final = "format"
 
 
 class Item(NamedTuple):
-    """A stored item. Values that are damaged are missing or have another type: whoever reads them checks."""
+    """A stored item. Whoever reads a damaged value gets KeyError or TypeError."""
 
     key: Key
     values: Values
 
     def text(self, name: str) -> str:
-        """Return a text. Raise KeyError or TypeError."""
         value = self.values[name]
         if not isinstance(value, str):
             raise TypeError(f"{name} is no text")
         return value
 
     def number(self, name: str) -> int:
-        """Return a number. Raise KeyError or TypeError."""
         value = self.values[name]
         if not isinstance(value, int):
             raise TypeError(f"{name} is no integer")
         return value
 
     def texts(self, name: str) -> frozenset[str]:
-        """Return a set, which is empty if it is missing. Raise TypeError."""
         value = self.values.get(name, frozenset())
         if not isinstance(value, frozenset):
             raise TypeError(f"{name} is no set")
@@ -54,7 +51,6 @@ class Item(NamedTuple):
 
     @property
     def is_newer(self) -> bool:
-        """Whether a newer version wrote the item, in a format that this version does not know."""
         return FORMAT in self.values
 
     def refuse_newer(self, what: str) -> None:
@@ -75,8 +71,6 @@ class Check(NamedTuple):
 
 
 class AnyOf(NamedTuple):
-    """Several tests, of which one must hold."""
-
     checks: tuple[Check, ...]
 
     def __or__(self, other: Check) -> "AnyOf":
@@ -86,9 +80,7 @@ class AnyOf(NamedTuple):
 Condition = Sequence[Check | AnyOf]
 """All of them must hold, for the item as it is stored."""
 MISSING: Final = Check("missing", "")
-"""There is no item."""
 PRESENT: Final = Check("present", "")
-"""There is an item."""
 
 
 def absent(name: str) -> Check:
@@ -97,7 +89,6 @@ def absent(name: str) -> Check:
 
 
 KNOWN_FORMAT: Final[Check] = absent(FORMAT)
-"""The item is of a format that this version knows."""
 
 
 def exists(name: str) -> Check:
@@ -105,7 +96,6 @@ def exists(name: str) -> Check:
 
 
 def equals(name: str, value: Value | None) -> Check:
-    """Check that the value is this one. None: that it is absent."""
     return absent(name) if value is None else Check("=", name, value)
 
 
@@ -115,7 +105,6 @@ def below(name: str, bound: str | int) -> Check:
 
 
 def above(name: str, bound: str | int) -> Check:
-    """Check that the value is greater. An absent one is not, nor is one of another type."""
     return Check(">", name, bound)
 
 
@@ -125,7 +114,6 @@ def fewer(name: str, number: int) -> Check:
 
 
 def contains(name: str, text: str) -> Check:
-    """Check that the set has this text."""
     return Check("contains", name, text)
 
 
@@ -158,8 +146,6 @@ class Update(NamedTuple):
 
 
 class Scanned(NamedTuple):
-    """A page of all that is stored."""
-
     items: Sequence[Item]
     last: Key | None
     """The key after which the next page begins. None after the last page."""
@@ -170,9 +156,7 @@ class Items(Protocol):
 
     def get(self, key: Key) -> Item | None: ...
 
-    def get_many(self, keys: Sequence[Key], *, may_lag: bool = False) -> Sequence[Item]:
-        """Return those of the items that exist, in any order."""
-        ...
+    def get_many(self, keys: Sequence[Key], *, may_lag: bool = False) -> Sequence[Item]: ...
 
     def query(
         self,
@@ -189,42 +173,28 @@ class Items(Protocol):
         `begins` or `span`, which includes its ends, choose by the sort key. A page may have fewer items than `limit`,
         also none, and still have a cursor.
         """
-        ...
 
     def put(self, key: Key, values: Values, condition: Condition = ()) -> Written:
         """Store an item in the place of the one that is there. It costs one write unit for each KB."""
-        ...
 
-    def put_many(self, items: Sequence[Item]) -> None:
-        """Store items, each on its own and in any order."""
-        ...
+    def put_many(self, items: Sequence[Item]) -> None: ...
 
     def update(self, key: Key, change: Change, condition: Condition = ()) -> Written:
         """Change an item, whole or not at all. An item that is not there is made."""
-        ...
 
     def update_many(self, updates: Sequence[Update]) -> Sequence[bool]:
         """Change different items, each on its own. Return for each whether it is known to be done."""
-        ...
 
-    def delete(self, key: Key) -> None:
-        """Delete an item, if it is there."""
-        ...
+    def delete(self, key: Key) -> None: ...
 
     def delete_many(self, keys: Sequence[Key]) -> None:
         """Delete items, each on its own. A key may also be that of a run, as `scan` returns it."""
-        ...
 
     def scan(self, limit: int, after: Key | None = None, only: Sequence[str] = ()) -> Scanned:
-        """Return a page of all that is stored, in an order that stays: items, and also records of runs.
-
-        With `only`, no other values need be read.
-        """
-        ...
+        """Return a page of items and records in an order that stays. With `only`, few values are read."""
 
     def about(self) -> int | None:
         """Return about how many items and records `scan` returns. None: it is not known."""
-        ...
 
 
 def whole(query: Callable[..., Page[Item]], partition: str, **options: Any) -> Iterator[Item]:
@@ -240,7 +210,7 @@ def whole(query: Callable[..., Page[Item]], partition: str, **options: Any) -> I
 class StoredText:
     """A text of one item that processes replace if it is still the one that they saw.
 
-    The item is updated and not put: workers may put nothing but their own items.
+    It is updated and not put: workers may put nothing but their own items.
     """
 
     def __init__(self, items: Items, key: Key, name: str, what: str) -> None:
@@ -258,7 +228,6 @@ class StoredText:
         return item.text(self._name)
 
     def replace(self, before: str | None, text: str) -> bool:
-        """Replace the text, or the absence of one. Return False if another one is stored."""
         change = Change(sets={self._name: text})
         return self._items.update(self._key, change, [equals(self._name, before)]).done
 

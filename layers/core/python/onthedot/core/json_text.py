@@ -25,7 +25,6 @@ DEEPEST: Final = 32
 
 
 def deeper_than(levels: int, value: Any) -> bool:
-    """Return whether objects and lists are nested more than so many levels deep."""
     level = [value]
     for _ in range(levels + 1):
         level = [inner for outer in level for inner in _parts(outer)]

@@ -20,15 +20,11 @@ from onthedot.core.stopping import Stop
 STOP_MARGIN_SECONDS: Final = 5.0
 """A target is asked to stop this long before the end of a lease that could not be extended."""
 AT_ONCE: Final = 8
-"""Number of leases that one heartbeat extends side by side."""
-
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseExtended:
-    """The reply to an extension that was written."""
-
     lease_end: float
     """The new end of the lease, in seconds of the worker's own clock."""
     cancel_requested: bool = False
@@ -43,8 +39,6 @@ class Fenced:
 
 @dataclass(slots=True, eq=False)
 class RunningAttempt:
-    """An attempt that runs in this process, and its lease."""
-
     lease_end: float
     """The end that was confirmed last, in seconds of the worker's own clock."""
     stop: Stop = field(default_factory=Stop)
@@ -53,17 +47,14 @@ class RunningAttempt:
     fenced: bool = False
 
     def ask_to_stop(self, reason: str, now: float) -> None:
-        """Ask the target to stop. The first reason counts."""
         if self.asked_to_stop_at is None:
             self.asked_to_stop_at = now
             self.stop.ask(reason)
 
     def ends_soon(self, now: float) -> bool:
-        """Return whether the lease has ended or is about to end."""
         return self.lease_end - STOP_MARGIN_SECONDS <= now
 
     def apply(self, reply: LeaseExtended | Fenced, now: float) -> None:
-        """Store the new end of the lease. Stop an attempt that was cancelled or that is fenced off."""
         if isinstance(reply, Fenced):
             self.fenced = True
             self.ask_to_stop(FENCED, now)
@@ -77,7 +68,7 @@ AnyAttempt = TypeVar("AnyAttempt", bound=RunningAttempt)
 
 
 class LeaseKeeper(Generic[AnyAttempt]):
-    """The keeper of the leases of all attempts that run in this process."""
+    """The keeper of the leases of `running`, by `extend`, which also gets a report that is not stored yet."""
 
     def __init__(
         self,
@@ -85,7 +76,6 @@ class LeaseKeeper(Generic[AnyAttempt]):
         extend: Callable[[AnyAttempt, ProgressReport | None], LeaseExtended | Fenced],
         now: Callable[[], float],
     ) -> None:
-        """Keep the leases of `running` by `extend`, which also gets a report that is not stored yet."""
         self._running = running
         self._extend = extend
         self._now = now
@@ -94,7 +84,7 @@ class LeaseKeeper(Generic[AnyAttempt]):
     def extend_all(self) -> bool:
         """Extend every lease once, side by side. Return whether each call was answered.
 
-        A call that raises Unavailable stops no target: the lease outlasts a missed heartbeat. Other errors are raised.
+        A call that raises Unavailable stops no target: the lease outlasts a missed heartbeat.
         """
         attempts = [attempt for attempt in self._running() if not attempt.fenced]
         errors: list[Unavailable] = []
@@ -126,10 +116,7 @@ class LeaseKeeper(Generic[AnyAttempt]):
 
 HEARTBEAT_SECONDS: Final = 10.0
 SOONER: Final = 0.2
-"""After a heartbeat that could not extend every lease, the next one follows after this part of the interval.
-
-A short outage must not cost a lease.
-"""
+"""After a heartbeat that failed, the next one follows after this part of the interval: an outage must cost no lease."""
 WATCH_SECONDS: Final = 1.0
 
 
@@ -165,7 +152,6 @@ class HeartbeatThreads:
         self._beating.start()
 
     def beat_soon(self) -> None:
-        """Begin the next heartbeat now."""
         self._soon.set()
 
     def end(self, patience: float = 0) -> None:
@@ -224,7 +210,6 @@ class StoreLeases:
 
     @contextmanager
     def keeping(self, run: Record, stop: Stop, progress: LatestProgress) -> Iterator[None]:
-        """Keep the lease of a started run while this context lasts."""
         release = self.keep(run, stop, progress)
         try:
             yield
@@ -235,7 +220,13 @@ class StoreLeases:
         """Keep the lease of a started run until the function is called that this returns."""
         lease_end = (run.lease_until or self._clock.now()) / 1000
         attempt = _StoredAttempt(lease_end=lease_end, stop=stop, progress=progress, run=run)
-        self._add(attempt)
+        with self._lock:
+            self._attempts.append(attempt)
+            if self._threads is None:
+                keeper = self.keeper
+                self._threads = HeartbeatThreads(keeper.extend_all, keeper.stop_expiring, beat_seconds=self._seconds)
+                # No lease can be about to end before the first heartbeat.
+                self._threads.start(watch_now=False)
         return partial(self._remove, attempt)
 
     def _running(self) -> list[_StoredAttempt]:
@@ -250,15 +241,6 @@ class StoreLeases:
         cancelled = outcome.run is not None and outcome.run.cancel_requested is not None
         return LeaseExtended((now + lifecycle.LEASE_MS) / 1000, cancelled)
 
-    def _add(self, attempt: _StoredAttempt) -> None:
-        with self._lock:
-            self._attempts.append(attempt)
-            if self._threads is None:
-                keeper = self.keeper
-                self._threads = HeartbeatThreads(keeper.extend_all, keeper.stop_expiring, beat_seconds=self._seconds)
-                # No lease can be about to end before the first heartbeat.
-                self._threads.start(watch_now=False)
-
     def _remove(self, attempt: _StoredAttempt) -> None:
         with self._lock:
             self._attempts.remove(attempt)
@@ -266,7 +248,6 @@ class StoreLeases:
                 self._end_threads()
 
     def close(self) -> None:
-        """End the threads."""
         with self._lock:
             self._end_threads()
 
@@ -277,10 +258,8 @@ class StoreLeases:
 
 
 SECONDS_TOGETHER: Final = 5.0
-"""How long a batch may take before the messages of its finished runs are deleted one by one, which costs a call each.
-
-Most batches end sooner, and their messages are deleted by one call.
-"""
+"""Most batches end sooner, and one call deletes their messages. After it, each message of a finished run costs a
+call."""
 MARGIN_MS: Final = 10_000
 """The time before the end of the function at which a batch is given up."""
 
@@ -295,10 +274,7 @@ def wait_for_batch(
     delete: Callable[[Received], None],
     seconds: float = SECONDS_TOGETHER,
 ) -> set[Execution]:
-    """Wait until all runs are executed, and return the executions that did not end in time.
-
-    `ends_at` is the time at which the function is killed.
-    """
+    """Wait until all runs are executed. Return those that are not soon before `ends_at`, the end of the function."""
     running = set(executions)
     while running:
         left = (ends_at - MARGIN_MS - clock.now()) / 1000

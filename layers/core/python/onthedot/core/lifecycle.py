@@ -44,17 +44,15 @@ attempt (11 hours). On the other, the next start needs no write."""
 
 
 def cut(why: str) -> str:
-    """Return the reason, shortened where it is too long."""
     return why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
 
 
 def tombstone_expiry(now: int) -> int:
-    """Return the epoch seconds at which a tombstone that is made now expires."""
     return now // 1000 + TOMBSTONE_DAYS * _DAY_SECONDS
 
 
 def all_children(run: Record) -> dict[str, Any]:
-    """Expect that no child was added since the run was read, so that a move that ends it knows all children."""
+    """Expect that no child was added since the run was read: the move that ends a run must know all children."""
     return {"dependents": run.dependents}
 
 
@@ -73,10 +71,7 @@ def must_notify(run: Record) -> bool:
 
 
 def notifying(run: Record, now: int, deployment: Deployment) -> dict[str, Any]:
-    """Return the fields that keep an ended run in a watch slot until its children are notified.
-
-    When the process that notifies them crashes, the sweep finds the run there and continues.
-    """
+    """Return the fields that keep an ended run in a watch slot until its children are notified, maybe by the sweep."""
     slot = watch_slot(shard_of(run.job_id, deployment.shards), now, now)
     return {"slot": slot, "notify_pending": 1, "expires_at": None}
 
@@ -91,23 +86,8 @@ def completed(now: int, deployment: Deployment) -> dict[str, Any]:
     return {**closed(now, deployment), "expires_at": _expiry(now, deployment, _SPARE_DAYS)}
 
 
-def kept_for_run(job: Record, now: int, deployment: Deployment) -> int | None:
-    """Return the later expiry that an ended job needs for a run that starts now. None: its expiry is late enough.
-
-    The run may become a dead letter, and a client can redrive it until it expires. So the job outlives it. The last run
-    of a schedule starts minutes after the job has ended, so its start needs no write. A retry, a redrive or a wait of
-    days does.
-    """
-    if job.expires_at is None or job.expires_at >= _expiry(now, deployment, _SPARE_DAYS - 1):
-        return None
-    return _expiry(now, deployment, _SPARE_DAYS)
-
-
 def _expiry(now: int, deployment: Deployment, spare_days: int = 0) -> int:
-    """Return the epoch seconds at which a record that ends now expires.
-
-    An idempotency key lives 14 days longer than its job, so no record expires earlier.
-    """
+    """Return the epoch seconds at which a record that ends now expires: no earlier than an idempotency key."""
     days = max(deployment.history_days, TOMBSTONE_DAYS) + spare_days
     return now // 1000 + days * _DAY_SECONDS
 
@@ -115,14 +95,12 @@ def _expiry(now: int, deployment: Deployment, spare_days: int = 0) -> int:
 def concluded(run: Record, now: int, deployment: Deployment) -> dict[str, Any]:
     """Return the fields of an ended run.
 
-    A run with children keeps a watch slot until they are notified. So does a run that could not make its graph, until
-    the jobs of the graph that exist have ended.
+    It keeps a watch slot until its children are notified, and while its unfinished graph has jobs to end.
     """
     return {**closed(now, deployment), **(notifying(run, now, deployment) if run.children or has_graph(run) else {})}
 
 
 def dead(run: Record, now: int, why: str, deployment: Deployment) -> dict[str, Any]:
-    """Return the fields of a dead letter."""
     ended = {**concluded(run, now, deployment), "lease_until": None, "reason": why}
     return {**ended, "failed_under": failed_under(run.tenant, run.run_id)}
 
@@ -139,12 +117,9 @@ NEVER_BEGUN: Final = "never_begun"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The cause of an attempt that did not succeed."""
-
     error: str
     """A sentence for the user, bounded and without secrets."""
     error_class: str | None = None
-    """The kind of error as a short stable word."""
 
 
 def start(
@@ -159,8 +134,7 @@ def start(
 ) -> Move:
     """Begin an attempt: never early, never for an old generation, never beside another attempt.
 
-    `held` are the places that the attempt has got at gates. `timeout_seconds` is for a run that does not carry its own
-    definition. The progress of the attempt before is forgotten.
+    `held` are its places at gates. `timeout_seconds` is for a run that does not carry its own definition.
     """
     begun: dict[str, Any] = {"held": held, "woken": None} if held else {}
     if timeout_seconds is not None:
@@ -196,7 +170,6 @@ def deadline_of(run: Record) -> int | None:
 
 
 def lease_is_over(run: Record, now: int) -> bool:
-    """Return whether the lease has ended by any machine's clock."""
     return (run.lease_until or 0) + CLOCK_MARGIN_MS < now
 
 
@@ -210,7 +183,6 @@ def repark(run: Record, now: int, deployment: Deployment) -> Move:
 def succeed(
     run: Record, now: int, result: str | None, deployment: Deployment, *, result_ref: str | None = None
 ) -> Move:
-    """End the run with success."""
     return Move(
         run.run_id,
         _this_attempt(run, **all_children(run)),
@@ -244,16 +216,9 @@ def retry(run: Record, now: int, *, at: int, failure: Failure, generation: str, 
 
 def fail(run: Record, now: int, *, failure: Failure, why: str, deployment: Deployment) -> Move:
     """End the run as a dead letter with its cause, unless a client asked to cancel it."""
-    return Move(
-        run.run_id,
-        _this_attempt(run, cancel_requested=None, **all_children(run)),
-        Status.FAILED,
-        {
-            **_ended(run, now, "failed", failure),
-            **dead(run, now, why, deployment),
-            "failures": run.failures + 1,
-        },
-    )
+    expect = _this_attempt(run, cancel_requested=None, **all_children(run))
+    ended = {**_ended(run, now, "failed", failure), **dead(run, now, why, deployment)}
+    return Move(run.run_id, expect, Status.FAILED, {**ended, "failures": run.failures + 1})
 
 
 def stop(run: Record, now: int, failure: Failure, deployment: Deployment) -> Move:
@@ -266,9 +231,9 @@ def stop(run: Record, now: int, failure: Failure, deployment: Deployment) -> Mov
 def hand_back(
     run: Record, now: int, failure: Failure, *, generation: str, deployment: Deployment, after_ms: int = 0
 ) -> Move:
-    """Give back an attempt that ended before its target did: the worker had to end, or the call could not be made.
+    """Give back an attempt that ended before its target did: another worker tries again, at once or `after_ms`.
 
-    Another worker tries again, at once or `after_ms`. The attempt counts neither as a failure nor as a loss.
+    It counts neither as a failure nor as a loss.
     """
     placed = place(run.job_id, now + after_ms, now, deployment)
     ended = _ended(run, now, "released", Failure(failure.error, failure.error_class or "released"))
@@ -277,10 +242,7 @@ def hand_back(
 
 
 def take_back(run: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
-    """Take back an attempt that was leased to a worker which never began it: the reply to its lease was lost.
-
-    Another worker tries again at once. The attempt counts neither as a failure nor as a loss.
-    """
+    """Take back an attempt that was leased to a worker which never began it: the reply to its lease was lost."""
     why = f"worker {run.worker} never began attempt {run.attempt}: the reply to its lease was lost"
     move = hand_back(run, now, Failure(why, NEVER_BEGUN), generation=generation, deployment=deployment)
     return replace(move, expect=_this_attempt(run, lease_until=run.lease_until, cancel_requested=None))
@@ -317,7 +279,6 @@ def _this_attempt(run: Record, **more: Any) -> Expect:
 
 
 def _ended(run: Record, now: int, outcome: str, failure: Failure | None) -> dict[str, Any]:
-    """Return the fields that record the end of the present attempt."""
     error, error_class = (None, None) if failure is None else (failure.error, failure.error_class)
     attempt = Attempt(run.attempt, run.worker or "", run.started_at or now, now, outcome, error, error_class)
     # A retry may start at any time, and has to ask its gates again.
@@ -329,37 +290,24 @@ MAX_RESENDS: Final = 6
 QUEUE_AWAY_PART: Final = 4
 """A run whose queue fails is checked again after this part of its wait, so that it is sent soon after the outage."""
 LONGEST_LOOK_MS: Final = 60 * BUCKET_MS
-"""The longest time between two checks of the sweep on a run that no worker has started."""
 
 
 def claim(run_id: str, slot: str, generation: str, due_at: int, *, now: int, claim_token: str) -> Move:
     """Move a PENDING run from its fire slot to a watch slot. The dispatcher with this claim token sends it."""
-    return Move(
-        run_id,
-        Expect(frozenset({Status.PENDING}), {"generation": generation}),
-        Status.DISPATCHED,
-        {"slot": watch_slot(slot_shard(slot), due_at, now), "claim_token": claim_token},
-    )
+    changes = {"slot": watch_slot(slot_shard(slot), due_at, now), "claim_token": claim_token}
+    return Move(run_id, Expect(frozenset({Status.PENDING}), {"generation": generation}), Status.DISPATCHED, changes)
 
 
 def resend(run: Record, now: int, *, claim_token: str, deployment: Deployment) -> Move:
     """Move a run that no worker has started to a later watch slot, because its message is sent again.
 
-    The distance of the slot doubles with each resend, up to an hour.
-
-    The generation stays, so the earlier message is as valid as the new message.
+    The distance of the slot doubles with each resend, up to an hour. The generation stays, so the earlier message is as
+    valid as the new one.
     """
     wait = min((WATCH_DISTANCE << run.resends) * BUCKET_MS, LONGEST_LOOK_MS)
-    return Move(
-        run.run_id,
-        _not_started(run),
-        Status.DISPATCHED,
-        {
-            "slot": _watch_slot_after(run, now, wait, deployment),
-            "claim_token": claim_token,
-            "resends": run.resends + 1,
-        },
-    )
+    slot = _watch_slot_after(run, now, wait, deployment)
+    changes = {"slot": slot, "claim_token": claim_token, "resends": run.resends + 1}
+    return Move(run.run_id, _not_started(run), Status.DISPATCHED, changes)
 
 
 def renew(run: Record, generation: str) -> Move:
@@ -370,7 +318,7 @@ def renew(run: Record, generation: str) -> Move:
 def look_later(run: Record, now: int, deployment: Deployment, part: int = 1) -> Move:
     """Move a run to a later watch slot without a resend: its message may still wait, or its queue cannot be asked.
 
-    The sweep checks the run again after as long as it has waited so far, or a `part` of it, at most after an hour.
+    The distance is as long as the run has waited so far, or a `part` of it, at most an hour.
     """
     wait = min(max((now - run.due_at) // part, WATCH_DISTANCE * BUCKET_MS), LONGEST_LOOK_MS)
     slot = _watch_slot_after(run, now, wait, deployment)
@@ -384,7 +332,6 @@ def uncount_resend(run: Record, now: int, deployment: Deployment) -> Move:
 
 
 def undeliverable(run: Record, now: int, deployment: Deployment) -> Move:
-    """End a run as a dead letter, because its message was sent many times and no worker started it."""
     why = f"undeliverable: sent {run.resends + 1} times, never started by any worker of pool {run.pool}"
     return Move(run.run_id, _not_started(run, **all_children(run)), Status.FAILED, dead(run, now, why, deployment))
 
@@ -392,21 +339,14 @@ def undeliverable(run: Record, now: int, deployment: Deployment) -> Move:
 def reroute(run: Record, pool: str, now: int, why: str, *, generation: str, deployment: Deployment) -> Move:
     """Move a run to another pool, because its job needs other workers now."""
     placed = place(run.job_id, now, now, deployment)
-    return Move(
-        run.run_id,
-        _sent(run.generation),
-        placed.status,
-        {**rescheduled(now, generation, placed), "pool": pool, "reason": why},
-    )
+    changes = {**rescheduled(now, generation, placed), "pool": pool, "reason": why}
+    return Move(run.run_id, _sent(run.generation), placed.status, changes)
 
 
 def skip(
     run_id: str, generation: str, now: int, why: str, deployment: Deployment, *, half_done: Record | None = None
 ) -> Move:
-    """End a run that must not start, with the reason.
-
-    `half_done` is the run itself if it may have made a part of its graph.
-    """
+    """End a run that must not start. `half_done` is the run itself if it may have made a part of its graph."""
     ended = closed(now, deployment)
     if half_done is not None and has_graph(half_done):
         # A run with this reason is not revived later, because the jobs of its graph end with it.
@@ -415,13 +355,12 @@ def skip(
 
 
 def skip_missed(run: Record, now: int, why: str, deployment: Deployment) -> Move:
-    """End a stamped run that has not started, because its time was missed and the misfire policy does not run it."""
+    """End a stamped run that has not started, because the misfire policy does not run its missed time."""
     expect = Expect(SCHEDULED, {"generation": run.generation})
     return Move(run.run_id, expect, Status.SKIPPED, {**closed(now, deployment), "reason": why})
 
 
 def skip_expired(run: Record, now: int, deployment: Deployment) -> Move:
-    """End a run that has not started within the time for its first start, PENDING or DISPATCHED."""
     expect = Expect(frozenset({run.status}), {"generation": run.generation, **all_children(run)})
     ended = {**concluded(run, now, deployment), "reason": why_expired(run)}
     return Move(run.run_id, expect, Status.SKIPPED, ended)
@@ -429,12 +368,8 @@ def skip_expired(run: Record, now: int, deployment: Deployment) -> Move:
 
 def name_last_started(job: Record, run_id: str) -> Move:
     """Record in a job that this run starts, so that the job's next run does not overlap it."""
-    return Move(
-        job.run_id,
-        Expect(frozenset({job.status}), {"last_started_run": job.last_started_run}),
-        job.status,
-        {"last_started_run": run_id},
-    )
+    expect = Expect(frozenset({job.status}), {"last_started_run": job.last_started_run})
+    return Move(job.run_id, expect, job.status, {"last_started_run": run_id})
 
 
 def _sent(generation: str) -> Expect:
@@ -462,13 +397,9 @@ def wait(
     refused: str | None = None,
     why: str | None = None,
 ) -> Move:
-    """Put a run that found no place on the waiting list of a gate. Its messages become void.
-
-    `refused` says why the gate refused it, and `why` is the reason of the run.
-    """
-    changes = {"slot": slot, "generation": fresh_generation, "claim_token": None, "resends": 0, "woken": None}
-    changes |= {"waited_at": gate, "waited_since": now, "waited_why": refused}
-    return Move(run_id, _sent_by(generation), Status.PENDING, changes if why is None else {**changes, "reason": why})
+    """Put a run that found no place on the waiting list of a gate. Its messages become void."""
+    changes = {**_unsent(slot, fresh_generation), "waited_at": gate, "waited_since": now, "waited_why": refused}
+    return Move(run_id, _sent(generation), Status.PENDING, changes if why is None else {**changes, "reason": why})
 
 
 def wait_for_queue(run_id: str, generation: str, fire_slot: str, slot: str) -> Move:
@@ -494,11 +425,8 @@ def wake(
 ) -> Move:
     """Take a run off a waiting list, to send it: now, or for the instant `at`."""
     due = max(run.due_at, now) if at is None else at
-    changes: dict[str, Any] = {
-        "slot": watch_slot(shard_of(job_id_of(run.run_id), deployment.shards), due, now),
-        "woken": woken,
-        "claim_token": claim_token,
-    }
+    slot = watch_slot(shard_of(job_id_of(run.run_id), deployment.shards), due, now)
+    changes: dict[str, Any] = {"slot": slot, "woken": woken, "claim_token": claim_token}
     if at is not None:
         changes["due_at"] = at
     expect = Expect(frozenset({Status.PENDING}), {"generation": run.generation, "slot": run.slot})
@@ -510,36 +438,30 @@ def reserve(
 ) -> Move:
     """Schedule a run that came too soon for the rate of a gate for the instant that it has got there.
 
-    It is sent at once, however far the instant is. A claim pass would send it as a newcomer, without its instant.
+    It is sent at once, however far that is: a claim pass would send it as a newcomer, without its instant.
     """
     placed = Placement(Status.DISPATCHED, watch_slot(shard_of(job_id_of(run_id), deployment.shards), at, now))
     changes = {**rescheduled(at, fresh_generation, placed), "woken": woken}
     changes |= {"waited_at": woken, "waited_since": now, "waited_why": None}
-    return Move(run_id, _sent_by(generation), placed.status, changes)
+    return Move(run_id, _sent(generation), placed.status, changes)
 
 
 def fence(run: Record, now: int, *, fresh_generation: str, deployment: Deployment) -> Move:
     """Give a run that got a place and never started a new generation, so that its place can be taken back."""
     slot = watch_slot(shard_of(run.job_id, deployment.shards), run.due_at, now)
-    changes = {"slot": slot, "generation": fresh_generation, "claim_token": None, "resends": 0, "woken": None}
-    return Move(run.run_id, _sent_by(run.generation), Status.DISPATCHED, changes)
+    return Move(run.run_id, _sent(run.generation), Status.DISPATCHED, _unsent(slot, fresh_generation))
 
 
 def release(run: Record, now: int, *, fresh_generation: str, deployment: Deployment) -> Move:
     """Take a run off the waiting list of a gate that its job no longer names, to send it as a newcomer."""
-    changes = {
-        "slot": watch_slot(shard_of(run.job_id, deployment.shards), max(run.due_at, now), now),
-        "generation": fresh_generation,
-        "claim_token": None,
-        "resends": 0,
-        "woken": None,
-    }
+    slot = watch_slot(shard_of(run.job_id, deployment.shards), max(run.due_at, now), now)
     expect = Expect(frozenset({Status.PENDING}), {"generation": run.generation, "slot": run.slot})
-    return Move(run.run_id, expect, Status.DISPATCHED, changes)
+    return Move(run.run_id, expect, Status.DISPATCHED, _unsent(slot, fresh_generation))
 
 
-def _sent_by(generation: str) -> Expect:
-    return Expect(frozenset({Status.DISPATCHED}), {"generation": generation})
+def _unsent(slot: str, generation: str) -> dict[str, Any]:
+    """Return the fields of a run that has another slot and no valid message."""
+    return {"slot": slot, "generation": generation, "claim_token": None, "resends": 0, "woken": None}
 
 
 PAUSED_WHY: Final = "paused"
@@ -548,10 +470,7 @@ REDRIVEN_WHY: Final = "redriven from the dead letters"
 
 
 def redrive(run: Record, at: int, now: int, *, generation: str, deployment: Deployment) -> Move:
-    """Run a dead letter again. Its attempts stay on record, its counts of failures and losses begin again.
-
-    It may start at any time, because a client asked for it.
-    """
+    """Run a dead letter again, at any time. Its counts of failures and losses begin again."""
     placed = place(run.job_id, at, now, deployment)
     return Move(
         run.run_id,
@@ -587,12 +506,17 @@ def fail_again(run: Record, now: int, why: str, deployment: Deployment) -> Move:
 
 
 def keep_for_run(job: Record, now: int, deployment: Deployment) -> Move | None:
-    """Extend the expiry of an ended job, so that it outlives the run that starts now. None: it does already."""
-    expires_at = kept_for_run(job, now, deployment)
-    if expires_at is None or job.status is Status.DELETED:
+    """Extend the expiry of an ended job, so that it outlives the run that starts now. None: it does already.
+
+    The run may become a dead letter, and a client can redrive it until it expires. The last run of a schedule starts
+    minutes after the job has ended, so its start needs no write. A retry, a redrive or a wait of days does.
+    """
+    if job.status is Status.DELETED:
+        return None
+    if job.expires_at is None or job.expires_at >= _expiry(now, deployment, _SPARE_DAYS - 1):
         return None
     expect = Expect(frozenset({job.status}), {"expires_at": job.expires_at})
-    return Move(job.run_id, expect, job.status, {"expires_at": expires_at})
+    return Move(job.run_id, expect, job.status, {"expires_at": _expiry(now, deployment, _SPARE_DAYS)})
 
 
 def may_be_revived(run: Record) -> bool:
@@ -601,10 +525,7 @@ def may_be_revived(run: Record) -> bool:
 
 
 def revive(run: Record, stamp: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
-    """Schedule a skipped run again, because its job's schedule contains its time again.
-
-    `stamp` is the run as the job makes it now: it has the fire time, and the time for the first start.
-    """
+    """Schedule a skipped run again as its job makes it now (`stamp`), because the schedule contains its time again."""
     placed = place(run.job_id, stamp.due_at, now, deployment)
     return Move(
         run.run_id,
@@ -622,13 +543,12 @@ def revive(run: Record, stamp: Record, now: int, *, generation: str, deployment:
 
 
 def resize_range(record: Record, until: int, count: int) -> Move:
-    """Let a skipped range end at another fire time. A range without a time ends before it begins."""
     expect = Expect(frozenset({Status.SKIPPED}), {"skipped_until": record.skipped_until})
     return Move(record.run_id, expect, Status.SKIPPED, {"skipped_until": until, "skipped_count": count})
 
 
 def delete(run: Record, now: int, generation: str, deployment: Deployment) -> Move:
-    """Turn the record into a tombstone that keeps its id taken. Messages and attempts under way are fenced off.
+    """Turn the record into a tombstone that keeps its id taken, and fence off messages and attempts under way.
 
     A recurring job must be as it was read, because its position says which times it gives up.
     """
@@ -650,16 +570,12 @@ def delete(run: Record, now: int, generation: str, deployment: Deployment) -> Mo
 
 
 LONGEST_WAIT_MS: Final = 60 * BUCKET_MS
-"""The longest time between two tries to find a pool for a run."""
 _IN_FIRE_SLOTS: Final = frozenset({Status.PENDING, Status.ACTIVE})
 _IN_NO_SLOT: Final = TERMINAL | {Status.PAUSED}
 
 
 def put_back(run: Record, now: int, deployment: Deployment) -> Move:
-    """Put a record that was set aside into the slot where the next pass reads it, in the shard that it has today.
-
-    A record that has ended or is paused, with no step unfinished, belongs into no slot.
-    """
+    """Put a record that was set aside into the slot where the next pass reads it, if it belongs into one."""
     changes = {"slot": _proper_slot(run, now, deployment), "aside_from": None, "aside_since": None, "aside_why": None}
     return Move(run.run_id, _as_read(run), run.status, changes)
 
@@ -673,16 +589,12 @@ def _proper_slot(run: Record, now: int, deployment: Deployment) -> str | None:
 
 
 def change_pool(run: Record, pool: str) -> Move:
-    """Give a PENDING run another pool, because the stage no longer has its own. It stays in its slot."""
     why = f"pool {run.pool} is gone, so the run moved to pool {pool}"
     return Move(run.run_id, _as_read(run), run.status, {"pool": pool, "reason": why})
 
 
 def wait_for_pool(run: Record, now: int, why: str, deployment: Deployment) -> Move:
-    """Move a PENDING run to a later fire slot, because no pool of the stage can run it.
-
-    The claim pass tries again after as long as the run has waited so far, at most after an hour.
-    """
+    """Move a PENDING run that no pool can run to a later fire slot: as long as it has waited, at most an hour."""
     wait = min(max(now - run.due_at, WATCH_DISTANCE * BUCKET_MS), LONGEST_WAIT_MS)
     slot = fire_slot(shard_of(run.job_id, deployment.shards), run.due_at, now + wait)
     return Move(run.run_id, _as_read(run), run.status, {"slot": slot, "reason": why})

@@ -23,7 +23,6 @@ LONGEST_LABEL: Final = 300
 
 
 def listed_under(tenant: str, job_id: str, kind: Kind = Kind.ONE_OFF) -> str:
-    """Return the partition of the listing index that shows this job of the tenant."""
     if kind in STAMPING:
         return f"{tenant}#r{shard_of(job_id, STAMPING_PARTITIONS)}"
     return f"{tenant}#{shard_of(job_id, ONE_OFF_PARTITIONS)}"
@@ -32,8 +31,7 @@ def listed_under(tenant: str, job_id: str, kind: Kind = Kind.ONE_OFF) -> str:
 def listing_partitions(tenant: str, kind: Kind | None = None) -> list[str]:
     """Return the partitions that have the tenant's jobs of this kind, or of all kinds.
 
-    An earlier version listed jobs of all kinds under the partitions of one-off jobs. Such a recurring or event job is
-    in a list of all kinds. A change of the job moves it to the partitions of its kind.
+    An earlier version listed all kinds under the partitions of one-off jobs, until a change moves such a job.
     """
     one_off = [f"{tenant}#{number}" for number in range(ONE_OFF_PARTITIONS)]
     stamping = [f"{tenant}#r{number}" for number in range(STAMPING_PARTITIONS)]
@@ -44,8 +42,6 @@ def listing_partitions(tenant: str, kind: Kind | None = None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """The facts of a job that no run changes."""
-
     kind: Kind
     priority: Priority
     workflow: str | None = None
@@ -80,12 +76,10 @@ class FactFilter:
     name: str | None = None
     """The beginning of the name."""
     full_name: str | None = None
-    """The whole name."""
     tag: str | None = None
     """The key of a tag, or `key=value`."""
 
     def passes(self, facts: JobFacts) -> bool:
-        """Return whether a job with these facts is in the list."""
         return (
             self.kind in (None, facts.kind)
             and self.priority in (None, facts.priority)
@@ -103,7 +97,7 @@ class FactFilter:
 
 
 def _has_tag(tags: Mapping[str, str], wanted: str) -> bool:
-    """Return whether the tags have the key, or the key with the value. A key may have a `=` itself."""
+    # A key may have a `=` itself.
     return wanted in tags or any(wanted == f"{key}={value}" for key, value in tags.items())
 
 
@@ -121,21 +115,17 @@ def read_label(label: str) -> tuple[str | None, dict[str, str]]:
 
 
 PARTITIONS: Final = 8
-"""Partitions of the dead-letter index for each tenant."""
 END_OF_TIME: Final = 10**15
 """An instant after all that the calendar can write down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The times of ends from `since` to before `until`."""
-
     since: int = 0
     until: int = END_OF_TIME
 
     @property
     def is_empty(self) -> bool:
-        """Whether no time is in it."""
         return self.since >= self.until
 
 
@@ -143,7 +133,6 @@ ALWAYS: Final = Window()
 
 
 def failed_under(tenant: str, run_id: str) -> str:
-    """Return the partition that shows this run of the tenant when it has failed."""
     return f"{tenant}#{shard_of(run_id, PARTITIONS)}"
 
 

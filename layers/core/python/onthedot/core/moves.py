@@ -50,7 +50,6 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
 COUNTERS: Final = frozenset(
     {"attempt", "dependents", "failures", "losses", "resends", "stamped", "version", "schedule_version"}
 )
-"""The fields that a move can increment."""
 _KNOWN: Final = frozenset(FIELDS)
 _WRITTEN_OTHERWISE: Final = {
     "run_id": "a move cannot change 'run_id'",
@@ -75,7 +74,6 @@ class Expect:
     """Integer fields of `Record` and their upper bounds. A field without a value does not meet its bound."""
 
     def is_met_by(self, record: Record) -> bool:
-        """Return whether the record, as it was read, meets the condition."""
         bounds = ((getattr(record, name), bound) for name, bound in self.at_most.items())
         return (
             record.status in self.status
@@ -88,7 +86,7 @@ class Expect:
 class Move:
     """A compare-and-set on one record.
 
-    Raise IllegalMove when the transition table does not allow it, or when a field is unknown or of the wrong kind. A
+    Raise IllegalMove when the transition table does not allow it, or when a field is unknown or of the wrong kind: a
     store would write an unknown field without an error, and no reader would ever see it.
     """
 
@@ -122,12 +120,10 @@ class Move:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Everything that the move adds to counters: its increments, and one to the revision."""
         return {**self.increments, "revision": 1}
 
 
 def _faults(move: Move) -> Iterator[str]:
-    """Yield one sentence for each field that the move may not name."""
     yield from (_WRITTEN_OTHERWISE[name] for name in _WRITTEN_OTHERWISE.keys() & move.changes.keys())
     for kind, known, named in (
         ("field", _KNOWN, [*move.changes, *move.expect.equals]),

@@ -18,10 +18,7 @@ Outcome = Moved | Refused | Undecided
 
 
 def is_written(outcome: Outcome, shows_write: Callable[[Record], bool]) -> bool:
-    """Return whether the write was applied, now or by a try whose reply was lost.
-
-    `shows_write` says of the record that refused the write whether it is the result of that very write.
-    """
+    """Return whether the write was applied. `shows_write` looks at the record that refused a repeated write."""
     if isinstance(outcome, Refused):
         return outcome.current is not None and shows_write(outcome.current)
     return isinstance(outcome, Moved)
@@ -43,10 +40,7 @@ def current_record(outcome: Moved | Refused) -> Record | None:
 
 
 def record_after_create(created: Record, outcome: Outcome) -> Record | None:
-    """Return the record that is stored under the id after a create: this one, or one that was there before.
-
-    None: the create is undecided, or the other record went away meanwhile.
-    """
+    """Return the record that has the id after a create: this one, or an older one. None: it is undecided, or gone."""
     if isinstance(outcome, Moved):
         return created
     return outcome.current if isinstance(outcome, Refused) else None

@@ -24,9 +24,7 @@ LONGEST_TICK_MS: Final = 15 * 60_000
 @dataclass(frozen=True, slots=True)
 class ShardProgress:
     fire: int
-    """The claim pass is complete up to this bucket."""
     watch: int
-    """The sweep pass is complete up to this bucket."""
     deep: int
     """The deep re-read has read all buckets before this one again."""
     deep_until: int
@@ -40,9 +38,9 @@ class ShardProgress:
 
 
 def first_progress(shard: int, born: int | None, present: int) -> ShardProgress:
-    """Return the progress of a shard that no tick has visited.
+    """Return the progress of a shard that no tick has visited: from its first writer on.
 
-    It begins at the bucket of its first writer. Each shard has its deep re-read at another time of the day.
+    Each shard has its deep re-read at another time of the day.
     """
     begin = present if born is None else min(born, present)
     deep = min(begin, present - shard * 89 % DEEP_REREAD)
@@ -50,33 +48,25 @@ def first_progress(shard: int, born: int | None, present: int) -> ShardProgress:
 
 
 def last_tick(progress: ShardProgress) -> int:
-    """Return the time of the last completed tick of a shard. An earlier version stored only the minute of a pass."""
+    """Return the time of the last completed tick. An earlier version stored only the minute of a pass."""
     return progress.ticked_at or max(progress.fire, progress.watch) * BUCKET_MS
 
 
 def first_bucket(done: int, present: int) -> int:
-    """Return the bucket at which a pass begins: a little before the last pass."""
     return min(done, present) - REREAD
 
 
 def completed(done: int, present: int, left_in: Iterable[int]) -> int:
-    """Return the progress after a pass that left records in these buckets.
-
-    It is never later than the earliest of them, and never earlier than before, unless that was after the present.
-    """
+    """Return the progress after a pass that left records in these buckets: not behind the earliest of them."""
     return max(min(done, present), min([present, *left_in]))
 
 
 def deep_range(progress: ShardProgress, present: int) -> range:
-    """Return the buckets that this tick reads again for the deep re-read: none, or the next ones.
-
-    Once a day it begins where the last one ended, and ends where the passes begin. A tick reads a bounded number.
-    """
+    """Return the next buckets of the daily deep re-read, a bounded number, if it is under way or begins now."""
     return range(progress.deep, min(deep_end(progress, present), progress.deep + DEEP_BUCKETS))
 
 
 def deep_end(progress: ShardProgress, present: int) -> int:
-    """Return the bucket at which the deep re-read under way ends, or the one that begins now."""
     if progress.deep_until <= progress.deep and present - progress.deep >= DEEP_REREAD:
         return min(progress.fire, progress.watch, present) - REREAD
     return progress.deep_until
@@ -93,11 +83,6 @@ _ENDED: Final[dict[str, Value | None]] = {_TICK: None, _BUSY: None}
 
 
 class ProgressStore:
-    """The progress of the passes, by shard, and so the times of the ticks.
-
-    A tick of a group of up to 25 shards makes three requests.
-    """
-
     def __init__(self, items: Items) -> None:
         self._items = items
 
@@ -141,10 +126,6 @@ class ProgressStore:
         return frozenset(shard for shard, is_done in zip((*new, *changed), done, strict=True) if not is_done)
 
     def last_ticks(self, shards: Sequence[int]) -> Mapping[int, int]:
-        """Return the time of the last completed tick of each shard. A shard that no tick has visited is missing.
-
-        The read may lag by some seconds.
-        """
         items = self._items.get_many([progress_key(shard) for shard in shards], may_lag=True)
         read = {shard: progress_from(shard, value) for shard, value in _stored(items).items()}
         return {shard: last_tick(progress) for shard, progress in read.items() if progress is not None}
@@ -157,15 +138,11 @@ class ProgressStore:
 
 
 def progress_text(progress: ShardProgress) -> str:
-    """Return the progress as it is stored."""
     return json_text.to_text({name: getattr(progress, name) for name in _NAMES})
 
 
 def progress_from(shard: int, value: Value) -> ShardProgress | None:
-    """Return the progress that `progress_text` wrote. Values of a newer version are ignored.
-
-    None: it cannot be read, so the shard has no progress, and the stored value must go.
-    """
+    """Return the progress that `progress_text` wrote. None: it cannot be read, and the stored value must go."""
     text = value if isinstance(value, str) else ""
     try:
         stored = {**_LATER, **json.loads(text)}
@@ -177,10 +154,7 @@ def progress_from(shard: int, value: Value) -> ShardProgress | None:
 
 
 def _stored(items: Iterable[Item]) -> dict[int, Value]:
-    """Return the stored progress of each shard that has one.
-
-    Raise Unavailable when a newer version wrote any of the items. Its own dispatchers do the ticks.
-    """
+    """Return the stored progress of each shard. Raise Unavailable for that of a newer version, which does the ticks."""
     found: dict[int, Value] = {}
     for item in items:
         item.refuse_newer("the progress of a shard")
@@ -190,7 +164,6 @@ def _stored(items: Iterable[Item]) -> dict[int, Value]:
 
 
 def _replacement(lease: TickLease, shard: int, before: ShardProgress | None, after: ShardProgress) -> Update:
-    """Return the update that replaces the progress of a shard. That of the first shard also ends the tick."""
     expected = None if before is None else before.text or progress_text(before)
     change, condition = {_DONE: progress_text(after)}, [equals(_DONE, expected)]
     if shard != lease.shards[0]:

@@ -6,16 +6,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from onthedot.core import json_text
 from onthedot.core.errors import PayloadGone
 from onthedot.core.ids import fresh_generation
+from onthedot.core.json_text import to_bytes
 from onthedot.core.ports import Blobs
 from onthedot.core.records import Definition, Record
 from onthedot.core.schema import PAYLOADS, blobs_of
 from onthedot.targets.types import WorkflowTarget
 
 LINK_SECONDS: Final = 900
-"""Seconds for which a link to a blob is valid."""
 INLINE_BYTES: Final = 1024
 """Larger payloads are blobs, so that each move of the record stays cheap."""
 _OWNED: Final = re.compile(rf"{PAYLOADS}[0-9a-f]+/(?P<job>job_[a-z2-7]+)/(?P<at>[0-9]{{1,16}})-[0-9a-f]+")
@@ -29,12 +28,10 @@ class Owner:
     stored_at: int
 
     def fresh_name(self) -> str:
-        """Return a name that no other blob of the tenant has."""
         return f"{self.job_id}/{self.stored_at}-{fresh_generation()}"
 
 
 def owner_of(key: str) -> Owner | None:
-    """Return the owner of a payload by its key. None: it has none that a key can name."""
     match = _OWNED.fullmatch(key)
     return None if match is None else Owner(match["job"], int(match["at"]))
 
@@ -48,10 +45,10 @@ class ShownPayload:
 def store_payload(blobs: Blobs, tenant: str, definition: Definition, owner: Owner | None = None) -> Definition:
     """Return the definition with a large payload moved to a blob. Raise Unavailable.
 
-    The blob of a job has a key of its own, so that no other record can come to use it, and a pass can remove it when
-    the job does not (`remove_payloads`). Without an owner the key is a hash of the content, and the blob stays.
+    The blob of a job has a key of its own, so that a pass can remove it (`remove_payloads`). Without an owner the key
+    is a hash of the content, and the blob stays.
     """
-    content = _as_json(definition)
+    content = to_bytes(definition.payload)
     if len(content) <= INLINE_BYTES:
         return definition
     name = hashlib.sha256(content).hexdigest() if owner is None else owner.fresh_name()
@@ -61,9 +58,9 @@ def store_payload(blobs: Blobs, tenant: str, definition: Definition, owner: Owne
 
 
 def load_payload(blobs: Blobs, definition: Definition) -> bytes:
-    """Return the payload as JSON text. Raise Unavailable when it is a blob that cannot be read now, or PayloadGone."""
+    """Return the payload as JSON text. Raise PayloadGone, or Unavailable when a blob cannot be read now."""
     if definition.payload_ref is None:
-        return _as_json(definition)
+        return to_bytes(definition.payload)
     content = blobs.get(definition.payload_ref)
     if content is None:
         raise PayloadGone(f"payload {definition.payload_ref} is missing")
@@ -71,10 +68,9 @@ def load_payload(blobs: Blobs, definition: Definition) -> bytes:
 
 
 def shown_payload(blobs: Blobs, definition: Definition) -> ShownPayload:
-    """Return the payload of a job as a client may see it: read wherever it is stored, and with a link to a large one.
+    """Return the payload of a job as a client may see it. Raise Unavailable.
 
-    The payload of a workflow is not shown, because the jobs in it may hold secrets.
-    Raise Unavailable when it cannot be read now.
+    That of a workflow is not shown, because the jobs in it may hold secrets.
     """
     if isinstance(definition.target, WorkflowTarget):
         return ShownPayload(None, None)
@@ -83,12 +79,7 @@ def shown_payload(blobs: Blobs, definition: Definition) -> ShownPayload:
     return ShownPayload(json.loads(load_payload(blobs, definition)), link)
 
 
-def _as_json(definition: Definition) -> bytes:
-    return json_text.to_bytes(definition.payload)
-
-
 def with_own_payload(definition: Definition | None, run: Record) -> Definition | None:
-    """Return the definition with the run's own payload, if it has one."""
     if definition is None or (run.payload is None and run.payload_ref is None):
         return definition
     payload = None if run.payload is None else json.loads(run.payload)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from onthedot.core.choices import LONGEST_PULL as LONGEST_PULL  # noqa: PLC0414 - also from here
-from onthedot.core.choices import Requirements as Requirements  # noqa: PLC0414 - also from here
+from onthedot.core.choices import LONGEST_PULL, Requirements
 from onthedot.core.errors import Problem
 from onthedot.targets.types import PythonTarget, Target, type_of
 
@@ -20,35 +19,27 @@ LONGEST_PUSH: Final = 840
 
 
 class PoolKind(StrEnum):
-    """The way in which the workers of a pool get runs."""
-
     PUSH = "push"
-    """The queues invoke Lambda functions."""
     PULL = "pull"
-    """Processes ask for work."""
 
 
 MOST_RECEIVES: Final = {PoolKind.PUSH: 20, PoolKind.PULL: 1000}
 """Deliveries after which a queue takes a message for a dead letter. The most that SQS allows is 1000.
 
-A worker returns a message that comes too early, or while another worker has the run. Each time counts as a delivery. A
-pull worker also returns, every second, a message that it has no room for.
+A worker returns a message that comes too early, while another worker has the run, and in a pull pool every second while
+it has no room for it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A group of workers with the same capabilities, and its limits for one run."""
-
     name: str
     kind: PoolKind
     capabilities: frozenset[str]
     cpu: float
-    """The most that the largest worker can give to one run."""
     memory_mb: int
-    """The most that the largest worker can give to one run."""
+    """`cpu` and `memory_mb` are the most that the largest worker can give to one run."""
     longest_seconds: int
-    """The longest attempt."""
     batch: int = 1
     """Number of runs that a push worker takes at once. A run whose worker was lost must not share a worker again."""
     queues: int = 3
@@ -58,14 +49,11 @@ class Pool:
 
     @property
     def size(self) -> tuple[float, ...]:
-        """The value by which the smallest pool is found."""
         return (self.memory_mb, self.cpu, self.longest_seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Everything that a worker must have for a run."""
-
     capabilities: frozenset[str]
     cpu: float = 0
     memory_mb: int = 0
@@ -99,10 +87,7 @@ class Pools:
         return next((pool for pool in self.all if pool.name == name), None)
 
     def alone(self, name: str) -> str:
-        """Return the pool in which a run whose worker was lost is tried again.
-
-        There it runs alone, so that it takes no other runs with it if it kills its worker.
-        """
+        """Return the pool in which a run whose worker was lost is tried again, alone: it may kill its worker."""
         pool = self.get(name)
         if pool is None or pool.batch == 1:
             return name
@@ -112,7 +97,7 @@ class Pools:
     def choose(self, needs: Needs, offered: Mapping[str, frozenset[str]] | None = None) -> Pool | list[Problem]:
         """Return the smallest pool that fits, or the problems with the one that comes nearest.
 
-        `offered` has, by pool, the capabilities of its live workers beyond those of the pool.
+        `offered` has what the live workers of each pool can do beyond the pool's capabilities.
         """
         found = [(pool, missing(pool, needs, (offered or {}).get(pool.name, frozenset()))) for pool in self.all]
         fitting = [pool for pool, lacking in found if not lacking]
@@ -122,10 +107,7 @@ class Pools:
 
 
 def _distance(pool: Pool, lacking: Sequence[Problem]) -> tuple[float, ...]:
-    """Return how far a pool is from fitting. Missing capabilities weigh most.
-
-    Of two equally distant pools the larger is nearer.
-    """
+    """Return how far a pool is from fitting: missing capabilities weigh most, and the larger is nearer."""
     unable = sum(lack.field == "requirements.capabilities" for lack in lacking)
     return (unable, len(lacking), *(-amount for amount in pool.size))
 
@@ -155,7 +137,6 @@ def missing(pool: Pool, needs: Needs, offered: frozenset[str] = frozenset()) -> 
 
 
 def needs_of(target: Target, requirements: Requirements, timeout_seconds: int) -> Needs:
-    """Return the needs that choose the pool of a job."""
     capabilities = frozenset({type_of(target), *requirements.capabilities})
     return Needs(
         capabilities, requirements.cpu, requirements.memory_mb, timeout_seconds, storage_mb=requirements.storage_mb
@@ -180,7 +161,6 @@ def pools_to_text(pools: Iterable[Pool]) -> list[str]:
 
 
 def pools_from_text(texts: Iterable[str]) -> Pools:
-    """Return the pools that `pools_to_text` wrote. Raise ValueError for anything else."""
     return Pools(tuple(_pool_from_text(text) for text in texts))
 
 

@@ -28,15 +28,12 @@ class Deadline:
 
     @classmethod
     def after(cls, now: int, milliseconds: int) -> Self:
-        """Return the deadline that lies this far after the instant for which the caller decides."""
         return cls(now + milliseconds)
 
     def allows(self, now: int) -> bool:
-        """Return whether there is time left."""
         return now < self.at
 
     def at_most(self, instant: int) -> "Deadline":
-        """Return this deadline, or the instant if that is earlier."""
         return Deadline(min(self.at, instant))
 
 
@@ -101,8 +98,8 @@ class Moved:
 class Refused:
     """The answer for a write whose expectation did not hold.
 
-    The engine retries a request whose reply was lost. So the refusing record may be the caller's own first write. A
-    caller for which this matters compares the generation or the token of `current` with its own.
+    The engine retries a request whose reply was lost, so the refusing record may be the caller's own first write (see
+    `outcomes`).
     """
 
     current: Record | None
@@ -115,8 +112,7 @@ class Refused:
 class Undecided:
     """The answer when the engine does not know whether the write happened.
 
-    The request was throttled, failed or ran out of time, or its reply was lost. The caller must read the record, or
-    leave it for the next pass. It must not assume that the record is unchanged.
+    The caller reads the record again, or leaves it for the next pass. It must not assume that the record is unchanged.
     """
 
     why: str
@@ -131,79 +127,58 @@ class RunStore(Protocol):
     """
 
     def create(self, run: Record) -> Record | None:
-        """Store the run if its id is free. Return None when it was stored, else the record that has the id.
-
-        Raise UnreadableRecord when that record cannot be read.
-        """
-        ...
+        """Store the run if its id is free, else return the record that has it. Raise UnreadableRecord."""
 
     def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence["Moved | Refused | Undecided"]:
         """Store records with different ids, each one if its id is free. Return one answer for each, in order."""
-        ...
 
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None, *, until: int | None = None) -> Page[Record]:
         """Return a page of a job's stamped runs and skipped ranges as they are now, the latest fire time first.
 
-        With `until`, those of later fire times are left out. Give it for each page.
+        `until` leaves later ones out. Give it for each page.
         """
-        ...
 
     def get(self, run_id: str) -> Record | None:
         """Return the record as it is now, or None when there is none. Raise UnreadableRecord."""
-        ...
 
     def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
         """Return the records that exist, as they are now, by id."""
-        ...
 
     def move(self, move: Move) -> Moved | Refused:
         """Apply one move, whole or not at all. When this raises Unavailable the move may have been applied.
 
-        Raise UnreadableRecord when the move was applied and a field that it did not change cannot be read.
+        Raise UnreadableRecord when it was applied and a field that it did not change cannot be read.
         """
-        ...
 
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
         """Apply moves on different runs, each one on its own. Return one answer for each, in order."""
-        ...
 
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         """Return a page of a slot, the earliest fire time first. `limit` makes the page smaller than usual."""
-        ...
 
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
-        """Move a record from this slot to the aside slot of the same shard, whether or not it can be read.
-
-        Only `slot`, `aside_from`, `aside_since` and `aside_why` change. Return False when the record has left the slot.
-        """
-        ...
+        """Move a record, readable or not, to the aside slot of its shard. Return False when it has left `slot`."""
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None, window: Window = ALWAYS) -> Page[Record]:
         """Return a page of a tenant's dead letters that ended in this window, the latest first, as they are now.
 
-        A cursor is valid with the window that it was made with.
-
-        The index may lag: a run that failed just now may be missing, and a page may have fewer runs than `limit`.
+        A cursor is valid with the window that it was made with. The index may lag: a run that failed just now may be
+        missing, and a page may have fewer runs than `limit`.
         """
-        ...
 
     def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
         """Return entries of a partition of the listing index, the latest first, and whether there may be more.
 
-        `after` has the time of creation and the id of the last entry before them. Its job may be gone by now.
+        `after` has the creation time and the id of the last entry before them, whose job may be gone by now.
         """
-        ...
 
 
 class DueIndex(Protocol):
-    """The index of due runs, as a whole."""
-
     def slots(self, cursor: str | None = None) -> Page[str]:
-        """Return a page of the slot names of all records and gates in the index, in any order, some repeatedly.
+        """Return a page of the slot names of all records and gates, in any order, some repeatedly.
 
-        It reads the whole index, so only operators' commands call it. The index may lag.
+        It reads the whole index, which may lag, so only operators' commands call it.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,83 +188,53 @@ class TickLease:
     shards: tuple[int, ...]
     tick_id: str
     until: int
-    """The instant at which another tick may begin, if the dispatcher dies."""
 
 
 class TickTimes(Protocol):
-    """The times of the last completed ticks, which the progress of the passes includes."""
-
     def last_ticks(self, shards: Sequence[int]) -> Mapping[int, int]:
-        """Return the time of the last completed tick of each shard. A shard that no tick has visited is missing.
-
-        The read may lag by some seconds.
-        """
-        ...
+        """Return the time of the last completed tick of each shard that had one. The read may lag by some seconds."""
 
 
 class Clock(Protocol):
-    """The source of time. Tests replace it by one that they move."""
-
-    def now(self) -> int:
-        """Return the present in epoch milliseconds."""
-        ...
+    def now(self) -> int: ...
 
     def sleep_until(self, instant: int) -> None:
         """Sleep, and return at or after the instant, never before it."""
-        ...
 
 
 class Blobs(Protocol):
     """A store of content that is too large for a record."""
 
-    def put(self, key: str, content: bytes) -> None:
-        """Store the content under the key. Callers derive the key from the content or from the run."""
-        ...
+    def put(self, key: str, content: bytes) -> None: ...
 
-    def get(self, key: str) -> bytes | None:
-        """Return the content, or None when there is none under the key."""
-        ...
+    def get(self, key: str) -> bytes | None: ...
 
     def link(self, key: str, seconds: int) -> str | None:
-        """Return a URL that shows the content to anyone who has it, for this many seconds.
-
-        Return None when the engine cannot make such URLs.
-        """
-        ...
+        """Return a URL that shows the content to anyone for this many seconds. None: the engine cannot make one."""
 
 
 class ListedBlobs(Blobs, Protocol):
-    """A store of blobs that can be listed and deleted, for the pass that removes unused ones."""
-
     def keys(self, prefix: str, after: str, limit: int) -> Sequence[str]:
         """Return the first keys with this prefix that come after a key, in order."""
-        ...
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete these blobs. A key without a blob is no error."""
-        ...
 
 
 Where = tuple[str, Priority]
-"""The pool and the priority of a run."""
 
 
 class Observer(Protocol):
     """A collector of metrics. Safe to use from several threads. It never fails and never waits."""
 
-    def add(self, name: str, number: int = 1, where: Where | None = None) -> None:
-        """Add to a count. A count that stays 0 is no metric."""
-        ...
+    def add(self, name: str, number: int = 1, where: Where | None = None) -> None: ...
 
     def observe(self, name: str, value: int, where: Where | None = None) -> None:
         """Note one value of a metric whose values matter one by one, 0 included."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt as a performer gets it."""
-
     run_id: str
     job_id: str
     attempt: int
@@ -298,31 +243,23 @@ class Call:
     payload: bytes
     timeout_ms: int
     signature: Mapping[str, str] = field(default_factory=dict)
-    """Headers that sign the payload, for an HTTP target."""
     stop: Stop = field(default_factory=Stop)
-    """The signal that asks the attempt to end early."""
     progress: LatestProgress = field(default_factory=LatestProgress)
-    """The place for the latest report of the target about its progress."""
     started_at: int = 0
-    """When the attempt started. 0: not known."""
+    """0: not known."""
     traceparent: str = ""
-    """The trace of the run with the span of this attempt, as the W3C header. Empty: not known."""
+    """The W3C header with the span of this attempt. Empty: not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The outcome of a call."""
-
     ok: bool
-    """Whether the call succeeded."""
     result: str | None = None
     """The answer of the target: JSON or other text, cut after `RESULT_BYTES`."""
     error: str | None = None
-    """The error as a sentence for the user."""
     error_class: str | None = None
     """The kind of error as a short stable word."""
     retryable: bool = True
-    """Whether another attempt can help."""
     retry_after_ms: int | None = None
     """The shortest wait before the next attempt that the target asks for."""
     lost: bool = False
@@ -339,8 +276,8 @@ RESULT_BYTES: Final = 1024 * 1024
 class Performer(Protocol):
     """Code that calls one type of target.
 
-    It never raises because of the target's behaviour, and never takes longer than the call's time-out. When the call is
-    asked to stop, it ends soon, whatever the target does.
+    It never raises because of the target's behaviour, takes no longer than the call's time-out, and ends soon when it
+    is asked to stop, whatever the target does.
     """
 
     def perform(self, call: Call) -> Answer: ...
@@ -368,8 +305,6 @@ class RunMessage:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message as a worker receives it, with the receipt by which the worker deletes or hides it."""
-
     message: RunMessage
     receipt: str
     receive_count: int
@@ -384,7 +319,7 @@ class QueueCounts:
     in_flight: int
     dead: int
     name: str = ""
-    """The name of the queue. The priorities of a pool may share one queue."""
+    """The priorities of a pool may share one queue."""
 
 
 class RunQueues(Protocol):
@@ -399,61 +334,47 @@ class RunQueues(Protocol):
         The delay is computed from the clock at each send, retries included. Return the messages whose sending was not
         confirmed before the deadline. A queue that fails keeps only its own messages from being sent.
         """
-        ...
 
     def visible(self, pool: str, priority: Priority) -> int:
         """Return the number of messages that a worker could receive now.
 
         Raise Unreachable when the stage has no such queue or may not use it. Raise Unavailable when it does not answer.
         """
-        ...
 
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
         """Return the age of the oldest message, or None when it is not known. This never raises Unavailable.
 
-        Another service than the queue may have to answer. So a caller asks only when its decision depends on the age.
+        Another service than the queue may have to answer, so a caller asks only when its decision depends on the age.
         """
-        ...
 
     def counts(self, pool: str, priority: Priority) -> QueueCounts:
-        """Return the number of messages in each state, dead letters included.
-
-        Raise Unreachable when the stage has no such queue or may not use it. Raise Unavailable when it does not answer.
-        """
-        ...
+        """Return the number of messages in each state, dead letters included. Raise as `visible` does."""
 
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
     ) -> Sequence[Received]:
         """Return at most ten messages and hide them from other workers for `visibility_ms`.
 
-        With `wait_ms` (at most 20 s) wait for the first one. A message that onthedot did not write is not returned. The
-        queue delivers it again until it becomes a dead letter.
+        With `wait_ms` (at most 20 s) wait for the first one. A message that onthedot did not write is not returned, and
+        becomes a dead letter.
         """
-        ...
 
     def delete(self, received: Received) -> None:
         """Delete a message. Nothing happens when it is gone, or when another worker has received it by now."""
-        ...
 
     def hide(self, received: Received, milliseconds: int) -> None:
         """Give a received message back to its queue. It is visible again after this time (at most 12 h)."""
-        ...
 
 
 class LeaseWait(Protocol):
-    """The wait of one lease call for a message of its pool."""
-
     @property
     def is_over(self) -> bool:
         """Whether the lease must not wait any longer: it was asked to look, or the caller has gone."""
-        ...
 
     def receive(
         self, pool: str, priorities: Sequence[Priority], *, visibility_ms: int, until: int
     ) -> Sequence[Received]:
         """Wait for one message of these queues, in this order, and hide it. Return none when the wait is over."""
-        ...
 
 
 class LeaseWaits(Protocol):
@@ -461,11 +382,8 @@ class LeaseWaits(Protocol):
 
     def of(self, worker_id: str, gone: Stop) -> AbstractContextManager[LeaseWait]:
         """Return the wait of a lease that begins now. It ends when `gone` is asked."""
-        ...
 
-    def end(self, worker_id: str) -> None:
-        """Let the leases of this worker that wait look once more, and return."""
-        ...
+    def end(self, worker_id: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,4 +404,3 @@ class TickQueue(Protocol):
 
     def send_ticks(self, ticks: Sequence[Tick]) -> Sequence[Tick]:
         """Send the ticks. Return the ticks whose sending was not confirmed after bounded retries."""
-        ...

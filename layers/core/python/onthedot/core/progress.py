@@ -4,26 +4,21 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final
 
-from onthedot.core.choices import Priority as Priority  # noqa: PLC0414 - also from here
-from onthedot.core.choices import RetryPolicy as RetryPolicy  # noqa: PLC0414 - also from here
 from onthedot.targets.redaction import redacted
 
 MAX_TEXT: Final = 200
-"""Characters of a report's text. A longer text is cut."""
-
 
 MAX_LINE: Final = 1024
-"""Bytes of a line that a program writes. The rest of a longer line is dropped."""
+"""Bytes of a program's line. The rest of a longer line is dropped."""
 
 
 _UNKNOWN: Final = b"-"
-"""The first word of a program's line that has no fraction."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressReport:
     fraction: float | None = None
-    """How much of the work is done, from 0 to 1."""
+    """From 0 to 1."""
     text: str | None = None
     at: int | None = None
     """When a heartbeat brought the report. None: it is not stored yet."""
@@ -34,10 +29,10 @@ class ProgressReport:
 
 
 class LatestProgress:
-    """The latest report of one running attempt. A report replaces the one before, so any number of them costs nothing.
+    """The latest report of one running attempt, which replaces the one before.
 
-    The thread that runs the attempt sets it, and the thread that extends the lease reads it. Each uses one attribute,
-    so neither needs a lock.
+    The thread that runs the attempt sets it, and the one that extends the lease reads it. Each uses one attribute, so
+    neither needs a lock.
     """
 
     __slots__ = ("_latest", "_sent")
@@ -47,22 +42,18 @@ class LatestProgress:
         self._sent: ProgressReport | None = None
 
     def report(self, report: ProgressReport) -> None:
-        """Replace the latest report."""
         self._latest = report
 
     @property
     def latest(self) -> ProgressReport | None:
-        """The latest report, if there is one."""
         return self._latest
 
     @property
     def unsent(self) -> ProgressReport | None:
-        """The latest report, unless a heartbeat has brought it already."""
         latest = self._latest
         return None if latest == self._sent else latest
 
     def mark_sent(self, report: ProgressReport | None) -> None:
-        """Note that a heartbeat brought this report."""
         if report is not None:
             self._sent = report
 
@@ -92,10 +83,7 @@ def report_from(values: Any) -> ProgressReport | None:
 
 
 def report_in(line: bytes) -> ProgressReport | None:
-    """Return the report in a program's line, such as `0.42 rows 420 of 1,000`. None: it is no report.
-
-    `-` instead of the fraction: it is not known.
-    """
+    """Return the report in a program's line, such as `0.42 rows 420 of 1,000`, or `- …` without a fraction."""
     word, _, rest = line.strip().partition(b" ")
     text = short_text(rest.decode("utf-8", errors="replace"))
     if word == _UNKNOWN and text is not None:

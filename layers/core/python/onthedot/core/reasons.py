@@ -18,7 +18,7 @@ _ENOUGH: Final = 2
 
 
 def in_short(seconds: float) -> str:
-    """Return a duration in its largest fitting unit, at least one second."""
+    """Return a duration in its largest fitting unit, at least one second: `90 s`, `25 min`, `8 h`, `3 days`."""
     for size, unit in _UNITS:
         if seconds >= size * _ENOUGH:
             return f"{round(seconds / size):,} {unit}"

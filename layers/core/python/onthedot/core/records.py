@@ -9,9 +9,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
 
-from onthedot.core.choices import Priority as Priority  # noqa: PLC0414 - also from here
-from onthedot.core.choices import Requirements
-from onthedot.core.choices import RetryPolicy as RetryPolicy  # noqa: PLC0414 - also from here
+from onthedot.core.choices import Priority, Requirements, RetryPolicy
 from onthedot.core.progress import ProgressReport
 from onthedot.schedules.schedule import Recurrence
 from onthedot.targets.types import Target
@@ -82,7 +80,6 @@ class Definition:
     target: Target
     payload: Any = None
     payload_ref: str | None = None
-    """The blob key of a payload that is too large for the record."""
     timeout_seconds: int = 60
     name: str | None = None
     description: str | None = None
@@ -93,8 +90,6 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One ended try of a run by one worker."""
-
     number: int
     worker: str
     started_at: int
@@ -138,8 +133,6 @@ class Record:
     payload: str | None = None
     """The payload of a run that an event made, as JSON. It replaces the payload of the job."""
     payload_ref: str | None = None
-    """The blob key of such a payload, when it is too large for the record."""
-
     # State, and position in the due index
     status: Status
     fire_time: int
@@ -157,7 +150,6 @@ class Record:
     resends: int = 0
     """Number of times that the sweep has sent the message again in this generation."""
     aside_from: str | None = None
-    """The slot from which a dispatcher set the record aside, because it could not read or handle it."""
     aside_since: int | None = None
     aside_why: str | None = None
 
@@ -171,7 +163,6 @@ class Record:
     waited_at: str | None = None
     """The gate at which the run waited last, as its job names it. The start of an attempt keeps it."""
     waited_since: int | None = None
-    """When the run began to wait there."""
     waited_why: str | None = None
     """Why that gate refused it, in words: it was paused, or its places were in use. None: its rate was used up."""
     start_within_seconds: int | None = None
@@ -206,11 +197,8 @@ class Record:
     skipped_until: int | None = None
     """The last fire time of the range. The first one is `fire_time`."""
     skipped_count: int | None = None
-    """Number of fire times in the range."""
-
     # Event job
     pattern: str | None = None
-    """The EventBridge pattern as JSON."""
     pattern_entry: str | None = None
     """Name of the index entries of the present pattern. Each pattern that the job gets has a new name."""
 
@@ -231,17 +219,13 @@ class Record:
     workflow: str | None = None
     """The run that makes the graph to which the job belongs. For that run itself it is its own id."""
     key: str | None = None
-    """The key of the job in its workflow's graph."""
-
     # Attempts
     attempt: int = 0
     """Number of starts. It is a fencing token: a worker with an older number cannot write any more."""
     attempt_token: str | None = None
     """Random value of the last start. A worker whose reply was lost recognises its own start by it."""
     worker: str | None = None
-    """The worker of the last start."""
     started_at: int | None = None
-    """The time of the last start."""
     lease_until: int | None = None
     """End of the lease of the running attempt. Without a heartbeat the attempt is lost some time after it."""
     timeout_seconds: int | None = None
@@ -249,29 +233,22 @@ class Record:
     progress: ProgressReport | None = None
     """The latest report of the last attempt that a heartbeat brought."""
     cancel_requested: int | None = None
-    """The time when a client asked the running attempt to stop."""
     failures: int = 0
     """Number of failed attempts since the run was created or redriven."""
     losses: int = 0
-    """Number of lost attempts since the run was created or redriven."""
     attempts: tuple[Attempt, ...] = ()
     """The latest ended attempts, the oldest first."""
 
     # Outcome
     finished_at: int | None = None
     reason: str | None = None
-    """Why the record is in its status, as a sentence for the user."""
     result: str | None = None
-    """The answer of the target when it is short."""
     result_ref: str | None = None
-    """The blob key of an answer that is too long for the record."""
-
     # Storage
     format: int | None = None
     """The format that a version must know to read the record. None: the first one. No version writes to a record of a
     format that it does not know."""
     listed_under: str | None = None
-    """Partition of the listing index. Runs of recurring jobs have none."""
     failed_under: str | None = None
     """Partition of the dead-letter index. Only FAILED runs have it."""
     expires_at: int | None = None
@@ -282,15 +259,13 @@ FIELDS: Final = tuple(field.name for field in fields(Record))
 REQUIRED: Final = frozenset(
     field.name for field in fields(Record) if field.default is MISSING and field.default_factory is MISSING
 )
-"""The fields without a default."""
 _DEFAULTS: Final = {field.name: field.default for field in fields(Record) if field.name not in REQUIRED}
 INTEGERS: Final = frozenset(field.name for field in fields(Record) if field.type in (int, int | None))
 SETS: Final = frozenset(field.name for field in fields(Record) if field.type == frozenset[str])
-"""The fields that a move can add to and remove from."""
 
 
 def record_with(values: Mapping[str, Any]) -> Record:
-    """Return a record with these values. Their names must be fields, which the caller knows and this does not check.
+    """Return a record with these values, whose names the caller knows to be fields.
 
     Raise KeyError when a field without a default is missing.
     """
@@ -302,7 +277,7 @@ def record_with(values: Mapping[str, Any]) -> Record:
 
 
 def copy_with(record: Record, values: Mapping[str, Any]) -> Record:
-    """Return a copy with other values. Their names must be fields, which the caller knows and this does not check."""
+    """Return a copy with other values, whose names the caller knows to be fields."""
     copy = object.__new__(Record)
     copy.__dict__.update(record.__dict__, **values)
     return copy

@@ -9,8 +9,6 @@ from onthedot.core.ports import Clock
 
 _LOG: Final = logging.getLogger(__name__)
 MOST: Final = 10_000
-"""Most answers of one store that are remembered."""
-
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -57,7 +55,6 @@ class Remembered(Generic[Key, Value]):
             return last[1]
 
     def read_again(self, key: Key) -> Value:
-        """Read the answer, and remember it."""
         # The age counts from before the read: what was put during the read may not be in the answer.
         now = self._clock.now()
         value = self._read(key)

@@ -9,24 +9,17 @@ from onthedot.core.choices import RetryPolicy
 
 @dataclass(frozen=True, slots=True)
 class RetryAt:
-    """The decision to try again at this instant."""
-
     at: int
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """The decision to try no more."""
-
     why: str
 
 
 def backoff_ms(policy: RetryPolicy, failures: int, chance: random.Random) -> int:
-    """Return the wait after the n-th failure: exponential and capped.
-
-    With jitter, which is the default, it is a random part of that: between 0 and the whole.
-    """
+    """Return the wait after the n-th failure: exponential and capped. Jitter makes it a random part of that."""
     try:
         full = policy.backoff_seconds * policy.factor ** (failures - 1)
     except OverflowError:
@@ -60,9 +53,9 @@ _SHARED: Final = random.Random()  # noqa: S311 (jitter, not a secret)
 
 
 class Backoff:
-    """A sequence of pauses whose bound doubles from `first` to `most`. Each pause is between half and all of its bound.
+    """A sequence of pauses, each between half and all of a bound that doubles from `first` to `most`.
 
-    The caller chooses the unit: seconds or milliseconds. An instance belongs to one thread.
+    The caller chooses the unit. An instance belongs to one thread.
     """
 
     def __init__(self, first: float, most: float, chance: random.Random | None = None) -> None:
@@ -72,16 +65,13 @@ class Backoff:
         self._next = first
 
     def next(self) -> float:
-        """Return the pause to make now, and double the bound of the following one."""
         pause = self._next * self._chance.uniform(0.5, 1)
         self._next = min(self._next * 2, self._most)
         return pause
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the next pause is the first one since the last reset."""
         return self._next == self._first
 
     def reset(self) -> None:
-        """Begin again with the first pause."""
         self._next = self._first

@@ -35,25 +35,17 @@ FAILURES: Final = Index("failures", "failed_under", "finished_at", "N")
 INDEXES: Final = (DUE, LISTING, FAILURES)
 
 PAYLOADS: Final = "payloads/"
-"""Prefix of the blob keys of jobs' payloads."""
 EVENT_PAYLOADS: Final = "event-payloads/"
-"""Prefix of the blob keys of payloads that events give to runs."""
 RESULTS: Final = "results/"
-"""Prefix of the blob keys of results."""
 PASSES: Final = "passes/"
 """Prefix of the blob keys of notes that a pass over blobs leaves for the next one."""
 BLOBS: Final = (PAYLOADS, EVENT_PAYLOADS, RESULTS)
-"""The prefixes of all blob keys."""
-
 DEFAULT_POOL: Final = "default"
 PRIORITIES: Final = (Priority.HIGH, Priority.MEDIUM, Priority.LOW)
 
 
 def blobs_of(tenant: str, prefix: str) -> str:
-    """Return the prefix of the tenant's blob keys of this kind. Tenants share no blob, not even one with equal content.
-
-    A name may have any characters, so its hash stands for it.
-    """
+    """Return the prefix of the tenant's blob keys. Tenants share no blob, not even one with equal content."""
     return f"{prefix}{hashlib.sha256(tenant.encode()).hexdigest()[:32]}/"
 
 
@@ -79,7 +71,6 @@ _OTHER_PARTITIONS: Final = frozenset({"", TOKENS_PARTITION, LIMITS_PARTITION, SH
 class Key(NamedTuple):
     partition: str
     sort: str
-    """The place in the order of the partition."""
 
 
 def run_key(run_id: str) -> Key:
@@ -93,7 +84,7 @@ def run_id_of(key: Key) -> str:
 
 
 def may_be_record(run_id: str) -> bool:
-    """Return whether a record may have the id. One that a user made up may name the partition of other items.
+    """Return whether a record may have the id, which a user may have made up.
 
     IAM refuses a whole batch in which one key is that of a token.
     """
@@ -106,12 +97,11 @@ def token_key(token_hash: str) -> Key:
 
 
 def listed_token_key(token_id: str) -> Key:
-    """Return the key of a token's entry on the list. All entries are in one partition."""
     return Key(TOKENS_PARTITION, token_id)
 
 
 def limits_key(tenant: str) -> Key:
-    """Return the key of a tenant's limits. All of them are in one partition, so that one query reads them all."""
+    """Return a key in the one partition of all tenants' limits, so that one query reads them all."""
     return Key(LIMITS_PARTITION, TENANT_PREFIX + tenant)
 
 
@@ -133,7 +123,7 @@ def stage_key() -> Key:
 
 
 def worker_key(worker_id: str) -> Key:
-    """Return the key of a pull worker. All workers are in one partition, so that one query reads them all."""
+    """Return a key in the one partition of all workers, so that one query reads them all."""
     return Key(WORKERS_PARTITION, worker_id)
 
 
@@ -142,10 +132,7 @@ def signing_key(tenant: str) -> Key:
 
 
 def pattern_partition(tenant: str, index_key: str) -> str:
-    """Return the partition of an index key.
-
-    The length of the tenant's name comes first, so that no two pairs of tenant and key share a partition.
-    """
+    """Return the partition of an index key. The length of the tenant's name keeps pairs apart."""
     return f"{PATTERN_PREFIX}{len(tenant)}:{tenant}#{index_key}"
 
 
@@ -158,7 +145,6 @@ def event_key(tenant: str, event_id: str) -> Key:
 
 
 def key_of_event(tenant: str, digest: str) -> Key:
-    """Return the key of a remembered event, from the hash of its id."""
     return Key(f"{EVENT_PREFIX}{len(tenant)}:{tenant}#{digest}", "event")
 
 
@@ -168,7 +154,6 @@ def gate_key(gate: str, page: int) -> Key:
 
 
 def gate_of(key: Key) -> str | None:
-    """Return the text of the gate whose state this is. None: it is the key of something else."""
     return key.partition.removeprefix(GATE_PREFIX) if key.partition.startswith(GATE_PREFIX) else None
 
 

@@ -35,10 +35,7 @@ def send_runs(engine: Core, runs: Sequence[Record | SlotEntry], deadline: Deadli
 
 
 def read_slot_pages(engine: Core, slot: str, at_once: int) -> Iterator[Page[SlotEntry]]:
-    """Yield the slot's entries in pages of at most `at_once`, the earliest first.
-
-    The records that cannot be read come with the first page after they were found.
-    """
+    """Yield the slot's entries, at most `at_once`, the earliest first, and unreadable records as they are found."""
     seen: set[str] = set()
     cursor: str | None = None
     while True:
@@ -69,7 +66,7 @@ _Queue = tuple[str, Priority]
 class QueueStates(RunQueues):
     """The queues of a tick. They are asked once each, for the age of their messages only because of a late run.
 
-    A queue to which a message could not be sent is closed for the rest of the tick.
+    A queue to which a message could not be sent is closed for the rest of the tick. It concerns only its own runs.
     """
 
     queues: RunQueues
@@ -93,14 +90,10 @@ class QueueStates(RunQueues):
         return f"backpressure: {visible} messages wait in {queue_key(pool, priority)} (limit {limit})"
 
     def is_closed(self, pool: str, priority: Priority, limit: int) -> bool:
-        """Return whether the queue takes no runs now."""
         return self.why_closed(pool, priority, limit) is not None
 
     def room(self, pool: str, priority: Priority, limit: int) -> int | None:
-        """Return how many more messages an open queue may take after those of this tick: one at least.
-
-        None: it does not say.
-        """
+        """Return how many more messages an open queue may take in this tick, at least one. None: it does not say."""
         visible = self._ask(pool, priority)
         return None if isinstance(visible, Unavailable) else max(1, limit - visible - self._sent[pool, priority])
 
@@ -112,7 +105,6 @@ class QueueStates(RunQueues):
         return is_backlogged(now - run.due_at, visible, self.oldest_age_ms(run.pool, run.priority) if visible else None)
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
-        """Send the messages. Close the queues that took none."""
         unsent = self.queues.send(messages, deadline)
         sent = set(messages) - set(unsent)
         self._sent.update(_queue_of(message) for message in sent)
@@ -120,14 +112,12 @@ class QueueStates(RunQueues):
         return unsent
 
     def visible(self, pool: str, priority: Priority) -> int:
-        """Return the number of messages in a queue at the time when the tick first asked. Raise Unavailable."""
         visible = self._ask(pool, priority)
         if isinstance(visible, Unavailable):
             raise visible
         return visible
 
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
-        """Return the age of the oldest message in a queue at the time when the tick first asked."""
         queue = (pool, priority)
         if queue not in self._ages:
             self._ages[queue] = self.queues.oldest_age_ms(pool, priority)
@@ -139,14 +129,12 @@ class QueueStates(RunQueues):
         return self.queues.receive(pool, priority, maximum, visibility_ms=visibility_ms, wait_ms=wait_ms)
 
     def counts(self, pool: str, priority: Priority) -> QueueCounts:
-        """Return the number of messages of a queue in each state now."""
         return self.queues.counts(pool, priority)
 
     def delete(self, received: Received) -> None:
         self.queues.delete(received)
 
     def hide(self, received: Received, milliseconds: int) -> None:
-        """Hide a message for this time."""
         self.queues.hide(received, milliseconds)
 
     def _ask(self, pool: str, priority: Priority) -> int | Unavailable:

@@ -23,18 +23,13 @@ _LOG: Final = logging.getLogger(__name__)
 BUCKETS_BETWEEN: Final = 5
 """A shard looks at its aside slot this often."""
 READ_AT_ONCE: Final = 100
-"""Records that a look reads whole at a time."""
 UNHANDLED: Final = "handling it failed: "
-"""The beginning of the reason for a record that can be read."""
+"""The beginning of the reason for a record that can be read. It is tried again after `UNHANDLED_MS`."""
 UNHANDLED_MS: Final = 3_600_000
-"""How long such a record stays aside before it is tried again."""
 
 
 def set_aside(engine: Core, counts: Counter[str], slot: str, faults: Mapping[str, str], deadline: Deadline) -> bool:
-    """Set aside these records of a slot, each with its fault. Return whether none of them is left in the slot.
-
-    Each of them costs a request, so some are left when time runs out.
-    """
+    """Set aside these records of a slot, each with its fault, as far as there is time. Return whether none is left."""
     whole = True
     for run_id, why in faults.items():
         if not deadline.allows(engine.clock.now()):
@@ -45,7 +40,6 @@ def set_aside(engine: Core, counts: Counter[str], slot: str, faults: Mapping[str
 
 
 def faults_of(unreadable: Iterable[Unreadable]) -> dict[str, str]:
-    """Return the faults of records that cannot be read, by id."""
     return {one.run_id: one.why for one in unreadable}
 
 
@@ -73,7 +67,6 @@ def misplaced(entry: SlotEntry, outcome: Outcome) -> str | None:
 
 
 def is_time_to_look(shard: int, bucket: int) -> bool:
-    """Return whether the tick of this bucket looks at the shard's aside slot."""
     return (shard + bucket) % BUCKETS_BETWEEN == 0
 
 
@@ -88,8 +81,8 @@ def take_up(
 ) -> None:
     """Put the records of the aside slot that can be read now back into the slots of their passes.
 
-    A look goes on while all records that it finds return. With `whole` it reads all of them. A record that could not be
-    handled stays for `unhandled_ms`. Count the records that stay as `aside`, for the alarm.
+    A look goes on while all records that it finds return, or with `whole`. Count those that stay as `aside`, for the
+    alarm.
     """
     cursor: str | None = None
     while True:
@@ -109,17 +102,13 @@ def take_up(
 
 
 def _in_turn(ids: Sequence[str], now: int) -> Iterator[Sequence[str]]:
-    """Yield the ids, some at a time.
-
-    Each look begins at another record, so that records which stay unreadable do not hide the others.
-    """
+    """Yield some ids at a time, each time from another one, so that unreadable records do not hide the others."""
     first = bucket_of(now) // BUCKETS_BETWEEN * READ_AT_ONCE % max(1, len(ids))
     turned = [*ids[first:], *ids[:first]]
     return (turned[start : start + READ_AT_ONCE] for start in range(0, len(ids), READ_AT_ONCE))
 
 
 def _put_back(engine: Core, shard: int, run_ids: Sequence[str], deadline: Deadline, unhandled_ms: int) -> int:
-    """Put back the records that can be read and may return. Return their number."""
     now = engine.clock.now()
     read = engine.store.get_many(run_ids, deadline)
     returning = [run for run in read.found.values() if _may_return(run, shard, now - unhandled_ms)]

@@ -14,7 +14,7 @@ A retired shard gets no more ticks, so no writer may put a record there unnotice
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -35,11 +35,8 @@ UNUSED_AFTER: Final = 24 * 60
 
 @dataclass(frozen=True, slots=True)
 class ShardStep:
-    """One number of shards that writers have used."""
-
     count: int
     since: int
-    """The bucket of the first writer."""
     seen: int
     """The bucket of a recent writer. Its last write is at most `RENEWED_AFTER` + `OVERDUE_AFTER` later."""
 
@@ -52,19 +49,16 @@ class ShardHistory:
 
     @property
     def used(self) -> int:
-        """The number of shards in which records may be."""
         return self.steps[-1].count if self.steps else 0
 
     def born(self, shard: int) -> int | None:
-        """Return the bucket from which the shard may have records. None if no writer has used it.
+        """Return the bucket from which the shard may have records, or None.
 
-        When a retired shard is used again, this is the bucket of its new first writer. Nothing was left before it, so
-        older progress of the shard may be skipped.
+        When a retired shard is used again, this is its new first writer. Older progress may be skipped.
         """
         return min((step.since for step in self.steps if step.count > shard), default=None)
 
     def is_announced(self, count: int, bucket: int) -> bool:
-        """Return whether a writer with this number may write now."""
         return any(step.count == count and step.seen > bucket - RENEWED_AFTER for step in self.steps)
 
     def announced(self, count: int, bucket: int) -> "ShardHistory":
@@ -80,7 +74,6 @@ class ShardHistory:
         return max(recent) if recent else max(self.steps, key=lambda step: step.seen).count if self.steps else 0
 
     def above(self, count: int) -> tuple[ShardStep, ...]:
-        """Return the larger numbers."""
         return tuple(step for step in self.steps if step.count > count)
 
     def lowered(self, count: int) -> "ShardHistory":
@@ -105,22 +98,18 @@ def to_text(history: ShardHistory) -> str:
 
 
 def from_text(text: str) -> ShardHistory:
-    """Return the history. Fields of a newer version are ignored."""
     return ShardHistory(tuple(ShardStep(int(s["count"]), int(s["since"]), int(s["seen"])) for s in json.loads(text)))
 
 
 class ShardStore:
-    """The history of the number of shards."""
-
     def __init__(self, items: Items) -> None:
         self._text = StoredText(items, shards_key(), "steps", "the number of shards")
 
     def read(self) -> ShardHistory:
-        """Return the history as it is now. It is empty before the first writer."""
         return _history(self._text.read())
 
     def replace(self, seen: ShardHistory, history: ShardHistory) -> bool:
-        """Replace the history that was seen. Return False if the stored history is another one.
+        """Replace the history that was seen. Return False if another one is stored.
 
         After a lost reply it may be the caller's own. Then the caller finds it when it reads again.
         """
@@ -155,17 +144,12 @@ class ServedShards:
 
 MOST_TRIES: Final = 10
 READS: Final = 3
-"""Reads of the whole index that must find nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """The result of a try to retire shards."""
-
     used: int
-    """The number of shards that ticks served before."""
     in_use: int
-    """The number that writers use now."""
     left: int = 0
     """Records in the shards to retire. While there are any, nothing is retired."""
     last_due: int | None = None
@@ -173,15 +157,14 @@ class Retirement:
 
     @property
     def done(self) -> bool:
-        """Whether shards were retired."""
         return self.in_use < self.used and not self.left
 
 
 def retire_shards(shards: ShardStore, index: DueIndex, clock: Clock, on_page: Callable[[int], None]) -> Retirement:
     """Retire the shards above the number that writers use now, if no record is in them.
 
-    `on_page` gets the number of entries of each page that was read. Raise Unavailable if a writer announced a larger
-    number meanwhile.
+    `on_page` gets the number of entries of each page. Raise Unavailable if a writer announced a larger number
+    meanwhile.
     """
     history = shards.read()
     used, in_use = history.used, history.in_use(bucket_of(clock.now()))
@@ -196,7 +179,6 @@ def retire_shards(shards: ShardStore, index: DueIndex, clock: Clock, on_page: Ca
 
 
 def _lower(shards: ShardStore, seen: ShardHistory, count: int) -> None:
-    """Store the smaller number, unless a larger one was announced since the history was seen."""
     for _ in range(MOST_TRIES):
         current = shards.read()
         if not current.above(count):
@@ -209,24 +191,17 @@ def _lower(shards: ShardStore, seen: ShardHistory, count: int) -> None:
 
 
 def _records_in_shards(index: DueIndex, first: int, on_page: Callable[[int], None]) -> tuple[int, int | None]:
-    """Return the number of records in this shard and all later ones, and the last minute in which one is due."""
     left, last = 0, -1
-    for slot in _slots(index, on_page):
-        shard, bucket = _parts(slot)
-        if shard >= first:
-            left, last = left + 1, max(last, bucket)
-    return left, None if last < 0 else last * BUCKET_MS
-
-
-def _slots(index: DueIndex, on_page: Callable[[int], None]) -> Iterator[str]:
     cursor: str | None = None
     while True:
         page = index.slots(cursor)
         on_page(len(page.items))
-        yield from page.items
+        for shard, bucket in map(_parts, page.items):
+            if shard >= first:
+                left, last = left + 1, max(last, bucket)
         cursor = page.cursor
         if cursor is None:
-            return
+            return left, None if last < 0 else last * BUCKET_MS
 
 
 def _parts(slot: str) -> tuple[int, int]:

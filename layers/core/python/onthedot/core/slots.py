@@ -28,7 +28,6 @@ DECISION_MS: Final = 30_000
 
 
 ASIDE: Final = "aside"
-"""The first part of the name of an aside slot."""
 
 
 class SlotKind(StrEnum):
@@ -39,7 +38,6 @@ class SlotKind(StrEnum):
 
 
 def bucket_of(at: int) -> int:
-    """Return the bucket that the instant lies in."""
     return at // BUCKET_MS
 
 
@@ -49,7 +47,6 @@ def shard_of(job_id: str, shards: int) -> int:
 
 
 def slot_name(kind: SlotKind, shard: int, bucket: int) -> str:
-    """Return the name of a slot, which is its key in the due index."""
     return f"{kind}#{shard}#{bucket}"
 
 
@@ -59,12 +56,10 @@ def aside_slot(shard: int) -> str:
 
 
 def slot_shard(slot: str) -> int:
-    """Return the shard in a slot's name."""
     return int(slot.split("#")[1])
 
 
 def slot_bucket(slot: str) -> int:
-    """Return the bucket in the name of a fire slot or a watch slot."""
     return int(slot.split("#")[2])
 
 
@@ -90,14 +85,10 @@ def watch_slot(shard: int, due: int, now: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A value with the parameters of one deployment, for decisions and use cases."""
-
     shards: int
-    """Number of shards of the due index."""
     lookahead: int
     """Number of whole buckets after the present one whose runs the dispatcher sends ahead of time."""
     history_days: int
-    """Days for which ended records are kept."""
     backlog_limit: int = 50_000
     """When more messages than this wait in a queue, the dispatcher claims no more runs for it."""
     pools: Pools = field(default_factory=Pools)
@@ -106,12 +97,10 @@ class Deployment:
 
 
 def queue_key(pool: str, priority: Priority) -> str:
-    """Return the name of a pool's priority queue, as messages to users have it."""
     return f"{pool}-{priority.value.lower()}"
 
 
 def read_queue_key(key: str) -> tuple[str, Priority]:
-    """Return the pool and the priority of a queue from its name."""
     pool, _, priority = key.rpartition("-")
     return pool, Priority(priority.upper())
 
@@ -122,30 +111,25 @@ def queue_name(pool: Pool, priority: Priority) -> str:
 
 
 def queue_urls(base: str, pools: Iterable[Pool]) -> dict[str, str]:
-    """Return the URL of each queue of runs, by `queue_key(pool, priority)`."""
     return {
         queue_key(pool.name, priority): base + queue_name(pool, priority) for pool in pools for priority in Priority
     }
 
 
 def dead_letters_url(url: str) -> str:
-    """Return the URL of the queue that gets the messages which this queue could not deliver."""
     return f"{url}-dlq"
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The status and the slot that a run gets when it is scheduled, or scheduled again."""
-
     status: Status
     slot: str
 
 
 def place(job_id: str, due_at: int, now: int, deployment: Deployment, until: int | None = None) -> Placement:
-    """Choose the direct path for a run that is near, else its fire slot.
+    """Choose the direct path for a run that is near, which the caller sends at once, else its fire slot.
 
-    The caller sends a run on the direct path at once. A run in a fire slot waits for the claim pass. With `until`, the
-    end of a slot that is claimed early, a run that is due before it goes the direct path too.
+    With `until`, the end of a slot that is claimed early, a run that is due before it goes the direct path too.
     """
     shard = shard_of(job_id, deployment.shards)
     if is_near(due_at, now, deployment.lookahead) or due_at < (until or 0):

@@ -18,7 +18,7 @@ from onthedot.core.errors import OnthedotError, Unavailable, Unreadable
 from onthedot.core.find_pool import has_pool
 from onthedot.core.given_up import store_given_up
 from onthedot.core.ids import fresh_generation, job_id_of
-from onthedot.core.moves import Move, applied
+from onthedot.core.moves import applied
 from onthedot.core.outcomes import Outcome, is_record_written, is_written
 from onthedot.core.ports import Deadline, Moved, Page, Refused, Undecided
 from onthedot.core.records import Kind, Record, Status
@@ -35,26 +35,31 @@ UNDO_MS: Final = 5_000
 
 
 @dataclass(slots=True)
+class Stamped:
+    left: list[str] = field(default_factory=list)
+    """The jobs that stay in their slots for the next tick."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """The jobs that cannot be read or handled, with the reasons. The claim pass sets them aside."""
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
 class Chunk:
     """Some jobs with their plans, which must be stored before the deadline."""
 
     engine: Core
     deadline: Deadline
+    result: Stamped
     plans: dict[str, tuple[Record, Stamping]] = field(default_factory=dict)
     waiting: dict[str, list[Record]] = field(default_factory=dict)
     """For each job whose stamps are all stored, the runs that wait to be sent."""
-    left: list[str] = field(default_factory=list)
-    """The jobs that stay in their slots for the next tick."""
-    faults: dict[str, str] = field(default_factory=dict)
-    """The jobs that cannot be handled, with the reasons."""
-    counts: Counter[str] = field(default_factory=Counter)
 
 
 def store_stamps(chunk: Chunk) -> list[Record]:
     """Store the stamps and advance the jobs. Return the runs that may be sent."""
     chunk.waiting = {job_id: [] for job_id in chunk.plans}
     if not chunk.deadline.allows(chunk.engine.clock.now()):
-        chunk.left += chunk.plans
+        chunk.result.left += chunk.plans
         return []
     _move(chunk, _put(chunk))
     advanced = _advance(chunk)
@@ -77,13 +82,12 @@ def records_since(engine: Core, job: Record, deadline: Deadline) -> Page[Record]
 
 
 def _put(chunk: Chunk) -> list[tuple[Record, Record]]:
-    """Store the stamps. Return the stored runs that must be revived, with their stamps."""
     records = [record for _, plan in chunk.plans.values() for record in (*plan.skipped, *plan.runs)]
     outcomes = chunk.engine.store.create_many(records, chunk.deadline) if records else []
     to_revive = []
     for record, outcome in zip(records, outcomes, strict=True):
         if isinstance(outcome, Moved):
-            chunk.counts["skipped" if record.status is Status.SKIPPED else "stamped"] += 1
+            chunk.result.counts["skipped" if record.status is Status.SKIPPED else "stamped"] += 1
         stored = record if isinstance(outcome, Moved) else _refusing(outcome)
         if isinstance(outcome, Refused) and outcome.unreadable is not None:
             continue  # the time has its record, which a version that can read it handles
@@ -100,13 +104,12 @@ def _put(chunk: Chunk) -> list[tuple[Record, Record]]:
 
 
 def _leave(chunk: Chunk, job_id: str, outcome: Outcome | None = None) -> None:
-    """Leave a job to the next tick."""
     if chunk.waiting.pop(job_id, None) is None:
         return
     if outcome is not None and (why := fault_of(outcome)) is not None:
-        chunk.faults[job_id] = why
+        chunk.result.faults[job_id] = why
     else:
-        chunk.left.append(job_id)
+        chunk.result.left.append(job_id)
 
 
 def _wait_to_be_sent(chunk: Chunk, run: Record) -> None:
@@ -117,13 +120,19 @@ def _wait_to_be_sent(chunk: Chunk, run: Record) -> None:
 def _move(chunk: Chunk, to_revive: Sequence[tuple[Record, Record]]) -> None:
     """Apply the moves of stamps that exist. A run that refuses was moved meanwhile, and that decides."""
     ends = [end for job_id in chunk.waiting for end in chunk.plans[job_id][1].ends]
-    revived = [(run, _revive(chunk, run, stamp)) for run, stamp in to_revive if run.job_id in chunk.waiting]
+    now, deployment = chunk.engine.clock.now(), chunk.engine.deployment
+    # The runs were skipped because of a pause or a change, and now the job has their times again.
+    revived = [
+        (run, lifecycle.revive(run, stamp, now, generation=fresh_generation(), deployment=deployment))
+        for run, stamp in to_revive
+        if run.job_id in chunk.waiting
+    ]
     moves = [*ends, *(move for _, move in revived)]
     outcomes = chunk.engine.store.move_many(moves, chunk.deadline) if moves else []
     for move, outcome in zip(moves, outcomes, strict=True):
         if isinstance(outcome, Undecided):
             _leave(chunk, job_id_of(move.run_id), outcome)
-    chunk.counts["skipped"] += sum(isinstance(outcome, Moved) for outcome in outcomes[: len(ends)])
+    chunk.result.counts["skipped"] += sum(isinstance(outcome, Moved) for outcome in outcomes[: len(ends)])
     for (run, move), outcome in zip(revived, outcomes[len(ends) :], strict=True):
         written = applied(run, move)
         stored = written if is_record_written(written, outcome) else _refusing(outcome)
@@ -131,28 +140,18 @@ def _move(chunk: Chunk, to_revive: Sequence[tuple[Record, Record]]) -> None:
             _wait_to_be_sent(chunk, stored)
 
 
-def _revive(chunk: Chunk, run: Record, stamp: Record) -> Move:
-    """Schedule a skipped run again.
-
-    It was skipped because of a pause or a change, and now the job has its time again.
-    """
-    now, deployment = chunk.engine.clock.now(), chunk.engine.deployment
-    return lifecycle.revive(run, stamp, now, generation=fresh_generation(), deployment=deployment)
-
-
 def _refusing(outcome: Outcome) -> Record | None:
     return outcome.current if isinstance(outcome, Refused) else None
 
 
 def _advance(chunk: Chunk) -> list[str]:
-    """Move the jobs past their stamps. Return those whose runs may be sent."""
     plans = {job_id: chunk.plans[job_id][1] for job_id in chunk.waiting}
     moves = [plan.advance for plan in plans.values()]
     outcomes = chunk.engine.store.move_many(moves, chunk.deadline) if moves else []
     advanced = []
     for (job_id, plan), outcome in zip(plans.items(), outcomes, strict=True):
         if (why := fault_of(outcome, plan.advance)) is not None:
-            chunk.faults[job_id] = why
+            chunk.result.faults[job_id] = why
         elif isinstance(outcome, Undecided):
             _leave(chunk, job_id, outcome)
         elif is_written(outcome, lambda current: _is_past(current, plan)):  # noqa: B023
@@ -162,8 +161,8 @@ def _advance(chunk: Chunk) -> list[str]:
         else:
             # The job was paused, changed or deleted in between. The start of its stamped runs, or the sweep, decides
             # about them.
-            chunk.counts["overtaken"] += 1
-    chunk.counts["advanced"] += len(advanced)
+            chunk.result.counts["overtaken"] += 1
+    chunk.result.counts["advanced"] += len(advanced)
     return advanced
 
 
@@ -189,7 +188,6 @@ def _lose(chunk: Chunk, job_id: str) -> None:
 
 
 def _undo(chunk: Chunk, job: Record, plan: Stamping) -> set[str]:
-    """Repair the records of a plan that lost. Return the ids of the records that changed."""
     store, now = chunk.engine.store, chunk.engine.clock.now()
     deadline = Deadline.after(now, UNDO_MS)
     records = records_since(chunk.engine, job, deadline).items
@@ -198,7 +196,7 @@ def _undo(chunk: Chunk, job: Record, plan: Stamping) -> set[str]:
         store.create_many(undo.ranges, deadline)
     if undo.moves:
         store.move_many(undo.moves, deadline)
-    chunk.counts["repaired"] += len(undo.moves)
+    chunk.result.counts["repaired"] += len(undo.moves)
     return {move.run_id for move in undo.moves}
 
 
@@ -212,38 +210,25 @@ SENDING_MS: Final = 3_000
 _RECURRING: Final = (Status.ACTIVE, Kind.RECURRING)
 
 IsOpen = Callable[[Record], bool]
-"""Returns whether the queue of a run takes runs now."""
-
-
-@dataclass(slots=True)
-class Stamped:
-    """The result of stamping some jobs."""
-
-    left: list[str] = field(default_factory=list)
-    """The jobs that were left in their slots for the next tick."""
-    faults: dict[str, str] = field(default_factory=dict)
-    """The jobs that cannot be read or handled, with the reasons. The claim pass sets them aside."""
-    counts: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def whole(self) -> bool:
-        """Whether no job was left."""
-        return not self.left
 
 
 @dataclass(slots=True)
 class _Work:
-    """A stamping of many jobs while it is under way."""
-
     engine: Core
     claim_token: str
     deadline: Deadline
-    is_open: IsOpen
+    queue_is_open: IsOpen | None
     until: int | None
     result: Stamped = field(default_factory=Stamped)
 
     def has_time(self) -> bool:
         return self.deadline.allows(self.engine.clock.now())
+
+    def is_open(self, run: Record) -> bool:
+        """Return whether the queue of the run takes runs now. By default, the flags of the queues say so."""
+        if self.queue_is_open is not None:
+            return self.queue_is_open(run)
+        return not self.engine.points.is_queue_closed(self.engine, run.pool, run.priority)
 
 
 def stamp_jobs(  # noqa: PLR0917
@@ -257,10 +242,9 @@ def stamp_jobs(  # noqa: PLR0917
     """Stamp the runs of these jobs up to the horizon, or to `until` if that is later.
 
     A job whose stamps are undecided, or for which there is no time, stays in its fire slot. Jobs with missed times come
-    last. A near run whose queue is not open is stamped into its fire slot, where the claim pass decides about it. By
-    default, the flags of the queues say which are open.
+    last. A near run whose queue is not open is stamped into its fire slot, where the claim pass decides about it.
     """
-    work = _Work(engine, claim_token, deadline, is_open or _is_not_closed(engine), until)
+    work = _Work(engine, claim_token, deadline, is_open, until)
     behind: deque[Record] = deque()
     for first in range(0, len(job_ids), JOBS_PER_READ):
         if not work.has_time():
@@ -277,26 +261,17 @@ def stamp_jobs(  # noqa: PLR0917
     return work.result
 
 
-def _is_not_closed(engine: Core) -> IsOpen:
-    return lambda run: not engine.points.is_queue_closed(engine, run.pool, run.priority)
-
-
 def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
     while jobs and work.has_time():
         chunk = _plan_chunk(work, jobs)
         to_send = store_stamps(chunk)
-        work.result.left += chunk.left
-        work.result.faults |= chunk.faults
         unsent = _send(work, to_send)
-        work.result.counts.update(chunk.counts, sent=len(to_send) - unsent, unsent=unsent)
+        work.result.counts.update(sent=len(to_send) - unsent, unsent=unsent)
     work.result.left += [job.run_id for job in jobs]
 
 
 def _send(work: _Work, runs: Sequence[Record]) -> int:
-    """Send the runs. Return how many could not be sent. A queue that fails does not stop the other jobs.
-
-    The jobs have advanced, so the runs are sent even if the time is over just now.
-    """
+    """Send the runs, even if the time is over just now, because the jobs have advanced. Return how many are unsent."""
     deadline = Deadline(max(work.deadline.at, work.engine.clock.now() + SENDING_MS))
     try:
         return send_runs(work.engine, runs, deadline) if runs else 0
@@ -307,7 +282,7 @@ def _send(work: _Work, runs: Sequence[Record]) -> int:
 def _plan_chunk(work: _Work, jobs: deque[Record]) -> Chunk:
     """Take jobs off the queue and plan them, as many as one chunk may have."""
     engine, now = work.engine, work.engine.clock.now()
-    chunk = Chunk(engine, work.deadline.at_most(now + DECISION_MS))
+    chunk = Chunk(engine, work.deadline.at_most(now + DECISION_MS), work.result)
     writes = 0
     while jobs and engine.clock.now() - now < PLANNING_MS:
         plan = _plan(work, jobs[0], now)
@@ -355,7 +330,6 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def schedule_soon(engine: Core, job: Record) -> Record:
-    """Send, link or stamp one job, and return it as it is stored then."""
     touched = schedule_all_soon(engine, [job], patience.SEND_MS)
     stored = None
     with _left_to_a_pass(job.run_id):
@@ -366,8 +340,7 @@ def schedule_soon(engine: Core, job: Record) -> Record:
 def schedule_all_soon(engine: Core, jobs: Sequence[Record], patience_ms: int) -> bool:
     """Send near runs, link waiting jobs to their parents, stamp recurring jobs that fire before the horizon.
 
-    Return whether jobs were linked or stamped, which changes their records. Jobs that are left when the time is over
-    stay in their slots.
+    Return whether jobs were linked or stamped, which changes their records.
     """
     now = engine.clock.now()
     deadline = Deadline.after(now, patience_ms)

@@ -33,7 +33,6 @@ STAMPS_PER_PASS: Final = 400
 MISSED_PER_PASS: Final = 20_000
 """Most missed fire times that a change of a job gives up."""
 SKIPPED_WHY: Final = "skipped"
-"""The last part of the id of a skipped range."""
 _OTHER_PLAN: Final = "misfire: another dispatcher skipped this time"
 
 
@@ -52,7 +51,6 @@ class Stamping:
 
     @property
     def writes(self) -> int:
-        """The number of writes before the advance."""
         return len(self.runs) + len(self.skipped) + len(self.ends)
 
 
@@ -114,7 +112,7 @@ class Repair:
 
 
 def repair(job: Record, plan: Stamping, records: Sequence[Record], now: int, deployment: Deployment) -> Repair:
-    """Return the writes that undo a part of a plan, because another dispatcher settled the same times by another plan.
+    """Return the writes that undo a part of a plan, because another dispatcher settled the same times otherwise.
 
     A run of this plan inside the other's skipped range does not run. A range of this plan is cut around the other's
     runs.
@@ -208,7 +206,6 @@ def new_run(
     until: int | None = None,
     trace: str | None = None,
 ) -> Record:
-    """Return a new run of a recurring job or an event job, placed as any run is."""
     placed = place(job.job_id, due_at, now, deployment, until)
     return Record(
         run_id=run_id,
@@ -234,7 +231,6 @@ def new_run(
 
 
 def _jumped_over(job: Record, last: int, now: int, deployment: Deployment) -> list[Record]:
-    """Return the records of the times that clocks jump over, each with the reason."""
     schedule = _recurrence(job).schedule
     after = job.due_at - 1 if job.accounted_until is None else job.accounted_until
     why = "dst: clocks jumped over this time (policy skip)"
@@ -270,10 +266,7 @@ def skipped_range(  # noqa: PLR0917
 def _advance(  # noqa: PLR0917
     job: Record, following: int | None, last: int | None, stamped: int, now: int, deployment: Deployment
 ) -> Move:
-    """Move the job to its next fire time, or end it.
-
-    The move expects the position and the schedule for which the stamps were planned.
-    """
+    """Move the job to its next fire time, or end it, as long as it has the planned position and schedule."""
     expect = Expect(frozenset({Status.ACTIVE}), {"due_at": job.due_at, "schedule_version": job.schedule_version})
     count = {"stamped": (job.stamped or 0) + stamped, "accounted_until": last or job.accounted_until}
     if following is None:

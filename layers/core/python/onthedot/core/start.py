@@ -36,8 +36,7 @@ TRIES: Final = 8
 def skip_expired(engine: Core, run: Record, deadline: Deadline | None = None) -> bool:
     """End the run as skipped if it was not started in time, and notify its children. Return whether it has ended so.
 
-    A run that another process moves meanwhile is left to that process. Children that cannot be notified now are
-    notified by the sweep. Raise Unavailable.
+    A run that another process moves meanwhile is left to that process. Raise Unavailable.
     """
     for _ in range(TRIES):
         now = engine.clock.now()
@@ -61,10 +60,7 @@ WAITED_MS: Final = 86_400_000
 
 
 def keep_jobs(engine: Core, jobs: Iterable[Record], deadline: Deadline) -> None:
-    """Extend the expiry of these jobs, if they have ended and expire soon.
-
-    The next start, redrive or sweep repeats a write that failed.
-    """
+    """Extend the expiry of these jobs, if they have ended and expire soon. A later step repeats a write that failed."""
     now = engine.clock.now()
     moves = [lifecycle.keep_for_run(job, now, engine.deployment) for job in jobs]
     if wanted := [move for move in moves if move is not None]:
@@ -83,8 +79,6 @@ def keep_jobs_of(engine: Core, runs: Sequence[Record], deadline: Deadline) -> No
 
 @dataclass(frozen=True, slots=True)
 class MayStart:
-    """The decision that the run may start."""
-
     definition: Definition | None
     """The job's present definition, without the payload of an event's run. None: the run carries its own definition."""
     gates: tuple[str, ...] | None = None
@@ -94,13 +88,15 @@ class MayStart:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """The decision that the run does not start by this message, which may be deleted."""
+class Done:
+    """The message is not needed any more and may be deleted."""
 
     what: str
+    run: Record | None = field(default=None, compare=False, repr=False)
+    """The run, if this worker has performed it."""
 
 
-def check_before_start(engine: Core, message: RunMessage, *, assigned: bool = False) -> MayStart | Settled:
+def check_before_start(engine: Core, message: RunMessage, *, assigned: bool = False) -> MayStart | Done:
     """Check the run of a message, and settle it when it may not start. Raise Unavailable.
 
     `assigned`: the run is assigned to the worker that starts it, which may be of another pool than the job's.
@@ -121,12 +117,12 @@ def check_before_start(engine: Core, message: RunMessage, *, assigned: bool = Fa
     return _take_turn(engine, job, job.recurrence.overlap, message)
 
 
-def _skip_expired(engine: Core, message: RunMessage, start_by: int) -> Settled | None:
+def _skip_expired(engine: Core, message: RunMessage, start_by: int) -> Done | None:
     """End the run if the time for its first start is over. None: it is not, or another process has moved the run."""
     if not is_over(start_by, engine.clock.now()):
         return None
     run = _dispatched_run(engine, message)
-    return Settled(f"skipped: {why_expired(run)}") if run is not None and skip_expired(engine, run) else None
+    return Done(f"skipped: {why_expired(run)}") if run is not None and skip_expired(engine, run) else None
 
 
 def _needs_other_workers(engine: Core, job: Record, message: RunMessage) -> bool:
@@ -139,19 +135,20 @@ def _needs_other_workers(engine: Core, job: Record, message: RunMessage) -> bool
     return bool(missing(pool, needs))
 
 
-def _reroute(engine: Core, job: Record, message: RunMessage) -> Settled:
-    """Send the run to its job's present pool."""
+def _reroute(engine: Core, job: Record, message: RunMessage) -> Done:
     now = engine.clock.now()
     run = _dispatched_run(engine, message)
     if run is None:
-        return Settled("stale")
+        return Done("stale")
     why = _as_redriven(run, f"its job needs workers of pool {job.pool} by now")
     move = lifecycle.reroute(run, job.pool, now, why, generation=fresh_generation(), deployment=engine.deployment)
-    _move_and_send(engine, run, move)
-    return Settled(why)
+    moved = applied(run, move)
+    if is_record_written(moved, engine.store.move(move)):
+        send_if_dispatched(engine, moved)
+    return Done(why)
 
 
-def _skip(engine: Core, message: RunMessage, why: str) -> Settled:
+def _skip(engine: Core, message: RunMessage, why: str) -> Done:
     """End the run as skipped. A redriven run becomes a dead letter again, so that its failure is not forgotten."""
     now = engine.clock.now()
     run = engine.store.get(message.run_id)
@@ -162,14 +159,13 @@ def _skip(engine: Core, message: RunMessage, why: str) -> Settled:
     ended = current_record(engine.store.move(move))
     if ended is not None:
         engine.notify_children(ended)
-    return Settled(f"skipped: {why}")
+    return Done(f"skipped: {why}")
 
 
-def _take_turn(engine: Core, job: Record, overlap: OverlapPolicy, message: RunMessage) -> MayStart | Settled:
+def _take_turn(engine: Core, job: Record, overlap: OverlapPolicy, message: RunMessage) -> MayStart | Done:
     """Let the run start if the job's run that started last has ended. Otherwise skip this run, or let it wait.
 
-    The job names the run that started last. Before this run may start, the job names this run instead. A redriven run
-    waits for its turn under both policies, because a client asked for it.
+    The job names the run that started last. A redriven run waits under both policies, because a client asked for it.
     """
     may_start = MayStart(job.definition, job.gates, job.job_id if overlap is OverlapPolicy.QUEUE else None)
     if job.last_started_run == message.run_id:
@@ -178,32 +174,24 @@ def _take_turn(engine: Core, job: Record, overlap: OverlapPolicy, message: RunMe
     if last_started_run is None or last_started_run.status in TERMINAL:
         if may_start.turn is not None and message.woken is None and engine.points.is_turn_awaited(engine, job):
             return _wait(engine, job, message, "overlap: other runs wait before it")
-        if _name_last_started(engine, job, message.run_id):
+        outcome = engine.store.move(lifecycle.name_last_started(job, message.run_id))
+        if is_written(outcome, lambda current: current.last_started_run == message.run_id):
             return may_start
         return _wait(engine, job, message, "overlap: another run takes its turn")
-    if overlap is OverlapPolicy.SKIP and not _is_redriven(engine, message):
+    run = engine.store.get(message.run_id) if overlap is OverlapPolicy.SKIP else None
+    if overlap is OverlapPolicy.SKIP and (run is None or not lifecycle.is_redriven(run)):
         return _skip(engine, message, f"overlap: run {last_started_run.run_id} has not ended (policy skip)")
     return _wait(engine, job, message, f"overlap: waits for run {last_started_run.run_id}")
 
 
-def _name_last_started(engine: Core, job: Record, run_id: str) -> bool:
-    outcome = engine.store.move(lifecycle.name_last_started(job, run_id))
-    return is_written(outcome, lambda current: current.last_started_run == run_id)
-
-
-def _is_redriven(engine: Core, message: RunMessage) -> bool:
-    run = engine.store.get(message.run_id)
-    return run is not None and lifecycle.is_redriven(run)
-
-
-def _wait(engine: Core, job: Record, message: RunMessage, why: str) -> Settled:
+def _wait(engine: Core, job: Record, message: RunMessage, why: str) -> Done:
     """Put the run on the list of its job's runs that wait. The end of the run that started last wakes the first one."""
     run = _dispatched_run(engine, message)
     if run is None:
-        return Settled("stale")
+        return Done("stale")
     why = _as_redriven(run, why)
     engine.points.wait_for_turn(engine, message, job, why)
-    return Settled(why)
+    return Done(why)
 
 
 def _as_redriven(run: Record, why: str) -> str:
@@ -211,15 +199,7 @@ def _as_redriven(run: Record, why: str) -> str:
     return f"{lifecycle.REDRIVEN_WHY}; {why}" if lifecycle.is_redriven(run) else why
 
 
-def _move_and_send(engine: Core, run: Record, move: Move) -> None:
-    """Reschedule the run and send it, unless another process has moved it meanwhile."""
-    moved = applied(run, move)
-    if is_record_written(moved, engine.store.move(move)) and moved.status is Status.DISPATCHED:
-        send_runs(engine, [moved], Deadline.after(engine.clock.now(), patience.SEND_MS))
-
-
 def _dispatched_run(engine: Core, message: RunMessage) -> Record | None:
-    """Return the run that the message names, if it waits for its start and was not scheduled again since."""
     run = engine.store.get(message.run_id)
     if run is None or run.generation != message.generation or run.status is not Status.DISPATCHED:
         return None
@@ -237,35 +217,23 @@ LONGEST_CHECK_MS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """The verdict that a message is not needed any more and may be deleted."""
-
-    what: str
-    run: Record | None = field(default=None, compare=False, repr=False)
-    """The run, if this worker has performed it."""
-
-
-@dataclass(frozen=True, slots=True)
 class Waits(Done):
-    """The verdict that the run waits at a gate now, so that its message is not needed any more."""
+    """The run waits at a gate now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redeliver:
-    """The verdict that a message is still needed: the queue delivers it again after this time."""
+    """The message is still needed: the queue delivers it again after this time."""
 
     after_ms: int
     why: str
 
 
 Verdict = Done | Redeliver
-"""The decision about a message whose run this worker has not started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """An attempt that this worker owns, and the definition of its work."""
-
     run: Record
     definition: Definition | None
 
@@ -299,13 +267,11 @@ def _check_and_start(
 ) -> Started | Verdict:
     began = engine.clock.now()
     checked = check_before_start(engine, message, assigned=assigned)
-    if isinstance(checked, Settled):
-        return _dropped(engine, message, checked.what)
+    if isinstance(checked, Done):
+        return _dropped(engine, message, checked)
     refusal = None if check_fit is None else check_fit(message, checked.definition)
-    if isinstance(refusal, Done):
-        return _dropped(engine, message, refusal.what)
     if refusal is not None:
-        return refusal
+        return _dropped(engine, message, refusal) if isinstance(refusal, Done) else refusal
     if engine.clock.now() - began > LONGEST_CHECK_MS:
         return Redeliver(ASK_AGAIN_MS, "the worker was stopped, and the job may name other gates by now")
     gates = message.gates if checked.gates is None else checked.gates
@@ -327,25 +293,21 @@ def _start_with(
 
 
 def definition_of(engine: Core, run: Record) -> Definition | None:
-    """Return the run's own definition, or the present one of its job."""
     if run.definition is not None or not is_stamped(run.run_id):
         return run.definition
     job = engine.store.get(job_id_of(run.run_id))
     return None if job is None else job.definition
 
 
-def _dropped(engine: Core, message: RunMessage, what: str) -> Done:
+def _dropped(engine: Core, message: RunMessage, done: Done) -> Verdict:
     """Drop a message before its run has asked any gate. Its run may be on a list, and its wake belongs to the next."""
     run = engine.store.get(message.run_id)
     if run is not None:
         _flag_again(engine, run)
-    done = Done(what)
-    _passed_on(engine, message, done)
-    return done
+    return _passed_on(engine, message, done)
 
 
 def _passed_on(engine: Core, message: RunMessage, verdict: Verdict) -> Verdict:
-    """Let another run have the wake of a run that will not start."""
     if isinstance(verdict, Done) and message.woken is not None:
         engine.points.pass_on(engine, message)
     return verdict
@@ -389,12 +351,8 @@ def _start(
     if current is None or current.status is not Status.RUNNING or current.attempt_token != permit.token:
         return _settle(engine, message, current, permit.at)
     now = engine.clock.now()
-    return take_over(engine, current, now) if _is_too_late(current, now) else current
-
-
-def _is_too_late(run: Record, now: int) -> bool:
-    """Return whether the worker was stopped while it started the run, so that another attempt may begin at any time."""
-    return lifecycle.lease_is_over(run, now)
+    # A worker that was stopped while it started the run is too late: another attempt may begin at any time.
+    return take_over(engine, current, now) if lifecycle.lease_is_over(current, now) else current
 
 
 def _settle(engine: Core, message: RunMessage, current: Record | None, now: int) -> Verdict:
@@ -430,7 +388,6 @@ def take_over(engine: Core, run: Record, now: int) -> Verdict:
 
 
 def end_lost_attempt(engine: Core, run: Record, now: int, generation: str) -> Move:
-    """Return the move that ends an attempt whose lease is over, and schedules the next one."""
     end = lifecycle.take_back if engine.points.was_never_begun(engine, run, now) else lifecycle.lose
     return end(run, now, generation=generation, deployment=engine.deployment)
 

@@ -21,32 +21,24 @@ def is_over(start_by: int | None, now: int) -> bool:
 
 
 def has_expired(run: Record, now: int) -> bool:
-    """Return whether the run has never started, and the time for its first start is over."""
     return run.attempt == 0 and is_over(run.start_by, now)
 
 
 def why_expired(run: Record) -> str:
-    """Return the reason of a run whose time for the first start is over."""
     waited = "" if run.waited_at is None else f"; it waited {where(GateId.of(run.tenant, run.waited_at))}"
     waited += "" if run.waited_at is None or run.waited_why is None else f", because {run.waited_why}"
     return f"not started within {run.start_within_seconds} s of its fire time (start_within_seconds){waited}"
 
 
 def counted_from_now(run: Record, now: int) -> dict[str, Any]:
-    """Return the changes of a run that a client resumes or assigns now: its time counts from now, if that is later.
-
-    A run that may start at any time stays so.
-    """
+    """Return the changes of a run that a client resumes or assigns: its time counts from now, if it has one."""
     if run.start_by is None:
         return {}
     return {"start_by": max(run.start_by, last_start(now, run.start_within_seconds) or 0)}
 
 
 def changed(run: Record, at: int | None, seconds: int | None) -> dict[str, Any]:
-    """Return the changes of a run that has this limit from now on, and a new time if `at` is given.
-
-    Without a new time, the new limit counts from the same instant as the old one.
-    """
+    """Return the changes of a run that gets this limit, from its new time `at` or the same instant as before."""
     return {"start_by": last_start(_counted_from(run) if at is None else at, seconds)}
 
 

@@ -6,11 +6,7 @@ from contextlib import contextmanager
 
 
 class Stop:
-    """A one-shot stop signal with a reason.
-
-    Blocking code registers a callback that interrupts it. If a stop was already requested, the callback runs
-    immediately.
-    """
+    """A one-shot stop signal with a reason. Blocking code registers a callback, which a stop interrupts at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -20,7 +16,6 @@ class Stop:
 
     @property
     def reason(self) -> str | None:
-        """The reason of the request, or None while no stop was requested."""
         return self._reason
 
     def ask(self, reason: str) -> None:
@@ -38,12 +33,10 @@ class Stop:
             interrupt()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a request to stop, at most for this time. Return whether a stop was requested."""
         return self._requested.wait(seconds)
 
     @contextmanager
     def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
-        """Register a callback for the duration of the `with` block."""
         with self._lock:
             already_requested = self._reason is not None
             self._interrupts.append(interrupt)

@@ -35,11 +35,8 @@ Lambda starts the workers, the patience above is enough."""
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """The decision to apply a move."""
-
     move: Move
     what: str
-    """The action word for logs and counts."""
     send: bool = True
     """Whether to send the message of the run again once the move is applied, because it may be gone."""
 
@@ -49,11 +46,6 @@ class Leave:
     """The decision to leave the run in its slot for the next tick. The pass does not count the slot as done."""
 
     why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """The decision to do nothing: the run has left the slot, and the index lagged."""
 
 
 def decide(
@@ -66,17 +58,21 @@ def decide(
     generation: str,
     deployment: Deployment,
     never_begun: bool = False,
-) -> Act | Leave | Nothing:
-    """Decide by the status of the run.
+) -> Act | Leave | None:
+    """Decide by the status of the run. None: it has left the slot, and the index lagged.
 
     `backlogged` says that its message may still wait in its queue. None: the queue cannot be asked now.
     `never_begun` says of an attempt whose lease is over that its worker never knew of it.
     """
     if run.slot != slot:
-        return Nothing()
-    if run.status is Status.RUNNING:
-        return _look_after_attempt(run, now, generation, deployment, never_begun=never_begun)
-    return _look_after_message(run, now, backlogged, claim_token, deployment)
+        return None
+    if run.status is not Status.RUNNING:
+        return _look_after_message(run, now, backlogged, claim_token, deployment)
+    if not lifecycle.lease_is_over(run, now):
+        return Act(lifecycle.repark(run, now, deployment), "reparked")
+    if never_begun:
+        return Act(lifecycle.take_back(run, now, generation=generation, deployment=deployment), "taken_back")
+    return Act(lifecycle.lose(run, now, generation=generation, deployment=deployment), "lost")
 
 
 def _look_after_message(
@@ -86,9 +82,8 @@ def _look_after_message(
         return Act(lifecycle.skip_expired(run, now, deployment), "expired", send=False)
     if backlogged is None:
         # A message that is sent to such a queue is most likely not delivered, and must not count as a resend.
-        return Act(
-            lifecycle.look_later(run, now, deployment, lifecycle.QUEUE_AWAY_PART), "queue_unavailable", send=False
-        )
+        later = lifecycle.look_later(run, now, deployment, lifecycle.QUEUE_AWAY_PART)
+        return Act(later, "queue_unavailable", send=False)
     if backlogged and now - run.due_at < PATIENCE_MS:
         return Leave("its queue is backlogged")
     if backlogged:
@@ -100,27 +95,14 @@ def _look_after_message(
 
 
 def waits_long(run: Record, now: int, deployment: Deployment) -> bool:
-    """Return whether the run has waited for a worker for so long that a person should know."""
     most = PATIENCE_MS if _is_pushed(run, deployment) else LONG_WAIT_MS
     return run.status is Status.DISPATCHED and now - run.due_at > most
 
 
 def _is_pushed(run: Record, deployment: Deployment) -> bool:
-    """Return whether the queue of the run invokes its workers.
-
-    If it does and no worker starts the run, the function is broken. In a pull pool a run waits for a worker that can
-    take it, for as long as there is none.
-    """
+    """Return whether the queue of the run invokes its workers, so that a run that none starts has a broken function."""
     pool = deployment.pools.get(run.pool)
     return pool is not None and pool.kind is PoolKind.PUSH
-
-
-def _look_after_attempt(run: Record, now: int, generation: str, deployment: Deployment, *, never_begun: bool) -> Act:
-    if not lifecycle.lease_is_over(run, now):
-        return Act(lifecycle.repark(run, now, deployment), "reparked")
-    if never_begun:
-        return Act(lifecycle.take_back(run, now, generation=generation, deployment=deployment), "taken_back")
-    return Act(lifecycle.lose(run, now, generation=generation, deployment=deployment), "lost")
 
 
 _LOG: Final = logging.getLogger(__name__)
@@ -132,12 +114,9 @@ _SWEPT: Final = (Status.DISPATCHED, Status.RUNNING)
 
 @dataclass(slots=True)
 class Sweep:
-    """The sweep of one watch slot while it is under way."""
-
     work: Pass
     slot: str
     whole: bool = True
-    """Whether no run and no gate was left in the slot that needs another sweep."""
 
     @property
     def engine(self) -> Core:
@@ -152,7 +131,6 @@ class Sweep:
         return self.work.counts
 
     def leave(self) -> None:
-        """Note that a run stays in the slot for the next tick."""
         self.whole = False
         self.counts["left"] += 1
 
@@ -185,7 +163,7 @@ def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
     work = sweep.work
     for entry in entries:
         now = work.engine.clock.now()
-        if not work.deadline.allows(now) or not work.look_until.allows(now):
+        if not work.look_until.allows(now):
             sweep.whole = False
             work.gates_left.add(slot_shard(sweep.slot))
             return
@@ -239,7 +217,8 @@ def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
     )
     if isinstance(decision, Leave):
         sweep.leave()
-    return None if isinstance(decision, Leave | Nothing) else decision
+        return None
+    return decision
 
 
 def _reroute(sweep: Sweep, run: Record, now: int) -> Act:
@@ -284,11 +263,15 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             sweep.whole = False
             sweep.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
-            _follow_up(sweep, run, act)
+            written = applied(run, act.move)
+            sweep.counts[act.what] += 1
+            sweep.counts["waiting_long"] += waits_long(run, sweep.engine.clock.now(), sweep.engine.deployment)
+            with suppress(Unavailable):  # the run stays in its new watch slot until its children are notified
+                sweep.engine.notify_children(written, sweep.deadline)
             if run.status is Status.RUNNING and act.move.to is not Status.RUNNING:
                 ended.append(run)
             if act.send and act.move.to is Status.DISPATCHED:
-                to_send.append(applied(run, act.move))
+                to_send.append(written)
     sweep.set_aside(faults)
     keep_jobs_of(sweep.engine, [run for run, _ in acts], deadline)
     if to_send:
@@ -299,20 +282,12 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
 def _give_back_places(sweep: Sweep, ended: Sequence[Record]) -> None:
     """Give back the places of attempts that were lost, as far as there is time: a look frees the others when needed."""
     for run in ended:
-        now = sweep.engine.clock.now()
-        if not sweep.deadline.allows(now) or not sweep.work.look_until.allows(now):
+        if not sweep.work.look_until.allows(sweep.engine.clock.now()):
             return
         try:
             sweep.engine.give_back_places(run)
         except Exception:  # noqa: BLE001 - whatever is wrong with its places, the others are given back
             _LOG.exception("place_not_given_back", extra={"run": run.run_id, "slot": sweep.slot})
-
-
-def _follow_up(sweep: Sweep, run: Record, act: Act) -> None:
-    """Count a move that was applied, and notify the children."""
-    sweep.counts[act.what] += 1
-    sweep.counts["waiting_long"] += waits_long(run, sweep.engine.clock.now(), sweep.engine.deployment)
-    _notify_children(sweep, applied(run, act.move))
 
 
 def _send(sweep: Sweep, runs: Sequence[Record], deadline: Deadline) -> None:
@@ -322,12 +297,4 @@ def _send(sweep: Sweep, runs: Sequence[Record], deadline: Deadline) -> None:
     sweep.counts["unsent_by_sweep"] += len(unsent)
     not_resent = [run for run in runs if run.run_id in unsent and run.resends]
     if not_resent:
-        moves = [lifecycle.uncount_resend(run, now, engine.deployment) for run in not_resent]
-        engine.store.move_many(moves, deadline)
-
-
-def _notify_children(sweep: Sweep, run: Record) -> None:
-    """Notify the children of a run that the sweep has ended. If this fails, the run stays in its new watch slot."""
-    if run.notify_pending is not None:
-        with suppress(Unavailable):
-            sweep.engine.notify_children(run, sweep.deadline)
+        engine.store.move_many([lifecycle.uncount_resend(run, now, engine.deployment) for run in not_resent], deadline)

@@ -10,7 +10,6 @@ from onthedot.core.claim import CLAIMS_PER_ROUND, Pass, claim_slot, send
 from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import fresh_generation
-from onthedot.core.metrics import WORKERS_LOST
 from onthedot.core.pass_progress import (
     ProgressStore,
     ShardProgress,
@@ -20,7 +19,7 @@ from onthedot.core.pass_progress import (
     first_bucket,
     first_progress,
 )
-from onthedot.core.ports import Clock, Deadline, Observer, Tick, TickLease, TickQueue
+from onthedot.core.ports import Clock, Deadline, Tick, TickLease, TickQueue
 from onthedot.core.records import Status
 from onthedot.core.send import read_slot_entries
 from onthedot.core.set_aside import is_time_to_look, take_up
@@ -52,12 +51,14 @@ def dispatch_due(engine: Core, progress_store: ProgressStore, tick: Tick, deadli
     if before is None:
         return Counter(busy=1)
     if engine.points.why_closed(engine) is not None:
-        _note_time(engine, progress_store, lease, before)
+        # No slot is read, so the progress of all passes stays where it is.
+        after = {shard: before.get(shard) or _born(engine, shard, now) for shard in lease.shards}
+        progress_store.finish(lease, before, {shard: replace(done, ticked_at=now) for shard, done in after.items()})
         return Counter(closed=1)
     work = Pass(engine, tick, now, deadline, f"{tick.tick_id}/{fresh_generation()}")
     if tick.redelivered:
         _send_claims_again(work)
-    progress = {shard: _known(work, shard, before) or _first_progress(work, shard) for shard in tick.shards}
+    progress = {shard: _known(work, shard, before) or _born(engine, shard, now) for shard in tick.shards}
     after = _do_passes(work, progress)
     if not work.counts["out_of_time"]:
         ended_at = engine.clock.now()
@@ -66,26 +67,12 @@ def dispatch_due(engine: Core, progress_store: ProgressStore, tick: Tick, deadli
     return work.counts
 
 
-def _note_time(
-    engine: Core, progress_store: ProgressStore, lease: TickLease, before: Mapping[int, ShardProgress]
-) -> None:
-    """End the tick of a closed stage. No slot was read, so the progress of all passes stays where it is."""
-    now = engine.clock.now()
-    after = {shard: before.get(shard) or _born(engine, shard, now) for shard in lease.shards}
-    progress_store.finish(lease, before, {shard: replace(done, ticked_at=now) for shard, done in after.items()})
-
-
 def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
     """Return whether the queue should deliver the tick again, because runs may be claimed and not sent.
 
-    It is delivered again until it has been done a second time. The next ticks and the sweep do the rest: a queue that
-    is gone must not double the work of its group for ever.
+    It is done a second time at most: a queue that is gone must not double the work of its group for ever.
     """
     return bool(counts["busy"] if tick.redelivered else counts["unsent"] or counts["slot_failed"])
-
-
-def _first_progress(work: Pass, shard: int) -> ShardProgress:
-    return _born(work.engine, shard, work.now)
 
 
 def _born(engine: Core, shard: int, now: int) -> ShardProgress:
@@ -106,14 +93,7 @@ def _do_passes(work: Pass, progress: dict[int, ShardProgress]) -> dict[int, Shar
     after = dict(progress)
     now = work.engine.clock.now()
     work.look_until = work.deadline.at_most(now + (work.deadline.at - now) // LOOKS_PART)
-    steps: tuple[Callable[[Pass, int, ShardProgress, int], ShardProgress], ...] = (
-        _sweep,
-        _past,
-        _deep,
-        _early,
-        _look_on,
-    )
-    for step in steps:
+    for step in (_sweep, _past, _deep, _early, _look_on):
         for shard in shards:
             after[shard] = step(work, shard, after[shard], present)
     for shard in shards:
@@ -185,10 +165,7 @@ def _take_up(work: Pass, shard: int) -> bool:
 
 
 def _visit(work: Pass, kind: SlotKind, shard: int, buckets: Iterable[int]) -> list[int]:
-    """Visit slots in order. Return the buckets in which runs were left.
-
-    When time runs out, the first bucket that was not visited is among them.
-    """
+    """Visit slots in order. Return the buckets in which runs were left, or for which there was no time."""
     left: list[int] = []
     handle = claim_slot if kind is SlotKind.FIRE else sweep_slot
     for bucket in buckets:
@@ -238,10 +215,7 @@ def _send_slot_again(work: Pass, slot: str) -> bool:
 def dispatch_slots(
     engine: Core, fire_slots: Sequence[str], watch_slots: Sequence[str], deadline: Deadline
 ) -> Counter[str]:
-    """Claim the runs of the fire slots, sweep the watch slots, and return the counts of the tick.
-
-    A slot that fails is counted and logged, and the others are visited all the same.
-    """
+    """Claim the runs of the fire slots, sweep the watch slots, and return the counts of the tick."""
     now = engine.clock.now()
     tick_id = fresh_generation()
     work = Pass(engine, Tick(0, (0,), now, tick_id), now, deadline, f"{tick_id}/{fresh_generation()}")
@@ -267,10 +241,6 @@ def plan_ticks(queue: TickQueue, clock: Clock, *, shards: int, shards_per_group:
 
 
 def continue_tick(queue: TickQueue, clock: Clock, tick: Tick) -> int:
-    """Send another tick for the same shards at once, when the dispatcher ran out of time. Raise Unavailable.
-
-    Claimed runs have left their slots, so the next tick continues where this tick stopped.
-    """
     return _send(queue, [Tick(tick.group, tick.shards, clock.now())])
 
 
@@ -279,56 +249,3 @@ def _send(queue: TickQueue, ticks: Sequence[Tick]) -> int:
     if unsent:
         raise Unavailable(f"{len(unsent)} of {len(ticks)} ticks could not be sent")
     return len(ticks)
-
-
-SENT: Final = "sent"
-"""Runs that a tick sent: a value for each tick that was done, 0 included, so their number is the ticks."""
-FAULTS: Final = "faults"
-"""Steps that failed because a service did, and ticks that were late."""
-UNSETTLED: Final = "unsettled"
-"""Records, messages and fire times with which the code could not do what it should."""
-WAITING_LONG: Final = "waiting_long"
-UNDELIVERABLE: Final = "undeliverable"
-CHECK_EVERY: Final = 5
-"""Minutes between two checks of dead-letter queues and pools."""
-_OF_TICKS: Final = ("unsent", "resent", "slot_failed", "gate_failed", "queue_not_flagged", "out_of_time")
-_OF_GATES: Final = ("gates_waiting", "woken", "places_freed")
-_OLDEST: Final = "gate_oldest_seconds"
-_FAULTS: Final = ("slot_failed", "gate_failed", "queue_not_flagged")
-
-
-def observe_tick(observer: Observer, counts: Counter[str], *, age_ms: int, lookahead: int) -> None:
-    """Note a tick that was done. `age_ms` is the time since it was planned.
-
-    A tick that is older than the lookahead sends its runs late. A tick that found another one under way did nothing.
-    """
-    if counts["busy"]:
-        return
-    observer.observe(SENT, counts[SENT])
-    for name in (*_OF_TICKS, *_OF_GATES, WAITING_LONG):
-        observer.add(name, counts[name])
-    if counts[_OLDEST]:
-        observer.observe(_OLDEST, counts[_OLDEST])
-    observer.add("waits_for_pool", counts["without_pool"])
-    observer.add("late_ticks", is_late := age_ms > lookahead * BUCKET_MS)
-    observer.add(FAULTS, sum(counts[name] for name in _FAULTS) + is_late)
-    observer.add(UNSETTLED, counts["aside"])
-
-
-def observe_audit(observer: Observer, counts: Mapping[str, int]) -> None:
-    """Note an audit: holes, and slots that it could not read."""
-    observer.add("holes", counts.get("holes", 0))
-    observer.add(UNSETTLED, counts.get("holes", 0))
-    observer.add(FAULTS, counts.get("unavailable", 0))
-
-
-def observe_stage(observer: Observer, *, undeliverable: int, missing: int) -> None:
-    """Note a check of the dead-letter queues and of the pools' workers."""
-    observer.add(UNDELIVERABLE, undeliverable)
-    observer.add("workers_missing", missing)
-    observer.add(WORKERS_LOST, missing)
-
-
-def is_time_to_check(now: int) -> bool:
-    """Return whether a check of the stage is due in this minute."""
-    return now // BUCKET_MS % CHECK_EVERY == 0

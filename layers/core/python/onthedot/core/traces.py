@@ -20,7 +20,7 @@ _PARENT: Final = re.compile(r"(?:^|;)\s*Parent=([0-9a-f]{16})", re.ASCII)
 
 
 def read_traceparent(header: str | None) -> str | None:
-    """Return the trace of a header. Return None when there is none, or it is not valid: then a new trace begins."""
+    """Return the trace of a header. None: there is none, or it is not valid, and a new trace begins."""
     match = _TRACEPARENT.fullmatch((header or "").strip())
     if match is None:
         return None
@@ -60,7 +60,6 @@ def span_id_of(run_id: str, attempt: int) -> str:
 
 
 def traceparent(run_id: str, stored: str | None, attempt: int) -> str:
-    """Return the header that the target of an attempt gets."""
     trace_id, _, flags = trace_of(run_id, stored).split("-")
     return f"{_VERSION}-{trace_id}-{span_id_of(run_id, attempt)}-{flags}"
 
