@@ -13,8 +13,7 @@ time. A job without such times gets no field and no further write. A run's own r
 that have a record already are not counted again.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from onthedot.core.engine import Core
@@ -25,101 +24,23 @@ from onthedot.core.records import Kind, Record, Status
 from onthedot.core.slots import Deployment, fire_slot, shard_of, watch_slot
 from onthedot.core.stamping import MISSED_PER_PASS, expected_times, skipped_range
 from onthedot.schedules.counting import count_fires, last_fire
-from onthedot.schedules.schedule import Schedule
 
-_LIVE = (Status.ACTIVE, Status.PAUSED)
-
-
-@dataclass(frozen=True, slots=True)
-class GivenUp:
-    first: int
-    last: int
-    count: int
-
-    @property
-    def text(self) -> str:
-        return f"{self.first} {self.last} {self.count}"
-
-
-def first_unsettled(job: Record, move: Move, now: int) -> int | None:
-    """Return the first time that the job would never settle after this move, or None if there is none."""
-    after = applied(job, move)
-    if job.recurrence is None or job.status not in _LIVE:
-        return None
-    if after.status in _LIVE and after.schedule_version == job.schedule_version:
-        return None  # the job keeps its position
-    times = expected_times(job.recurrence.schedule, settled_until(job), now + 1, 1)
-    return times[0] if times else None
-
-
-def giving_up(job: Record, move: Move, recorded: Sequence[Record], now: int, deployment: Deployment) -> Move:
-    """Let the move write into the job the times that it gives up, but for those that are `recorded` already.
-
-    The job gets a slot that is read soon.
-    """
-    times = _given_up(job, recorded, now)
-    if times is None:
-        return move
-    shard = shard_of(job.job_id, deployment.shards)
-    slot = fire_slot(shard, now, now) if move.to is Status.ACTIVE else watch_slot(shard, now, now)
-    return replace(move, changes={**move.changes, "given_up": times.text, "slot": slot})
-
-
-def given_up_range(job: Record, now: int, deployment: Deployment) -> Record:
-    first, last, count = (int(number) for number in (job.given_up or "").split())
-    what = "changed" if job.status in _LIVE else "stopped"
-    why = f"the job was {what} before these missed times were settled"
-    return skipped_range(job, [first, last], why, now, deployment, count)
-
-
-def range_is_stored(job: Record, now: int, deployment: Deployment) -> Move:
-    """Take the given-up times out of the job, because their range is stored, and put the job where it belongs."""
-    shard = shard_of(job.job_id, deployment.shards)
-    slot = fire_slot(shard, job.due_at, now) if job.status is Status.ACTIVE else None
-    expect = Expect(frozenset({job.status}), {"given_up": job.given_up, "due_at": job.due_at})
-    return Move(job.run_id, expect, job.status, {"given_up": None, "slot": slot})
-
-
-def settled_until(job: Record) -> int:
-    """Return the last time that the job has settled.
-
-    Times that clocks jump over before the next fire time are recorded together with that fire time.
-    """
-    return job.due_at - 1 if job.accounted_until is None else min(job.due_at - 1, job.accounted_until)
-
-
-def _given_up(job: Record, recorded: Sequence[Record], now: int) -> GivenUp | None:
-    if job.recurrence is None:
-        return None
-    schedule, until = job.recurrence.schedule, now + 1
-    times = expected_times(schedule, settled_until(job), until, MISSED_PER_PASS)
-    runs = {r.fire_time for r in recorded if is_scheduled(r.run_id) and r.fire_time < until}
-    ranges = [(r.fire_time, r.skipped_until or r.fire_time) for r in recorded if r.kind is Kind.SKIPPED_RANGE]
-    left = [at for at in times if at not in runs and not any(first <= at <= last for first, last in ranges)]
-    if not left:
-        return None
-    if len(times) < MISSED_PER_PASS:
-        return GivenUp(left[0], left[-1], len(left))
-    return _many(schedule, left, times[-1], runs, until)
-
-
-def _many(schedule: Schedule, left: Sequence[int], computed: int, runs: Collection[int], until: int) -> GivenUp:
-    """Count the times behind the last computed one too, which may be millions."""
-    last = last_fire(schedule, left[-1], until) or left[-1]
-    beyond = count_fires(schedule, computed, until) - sum(at > computed for at in runs)
-    return GivenUp(left[0], last, len(left) + beyond)
-
-
+_LIVE: Final = (Status.ACTIVE, Status.PAUSED)
 _PAGE: Final = 500
 _MOST_PAGES: Final = 4
 
 
 def with_given_up(engine: Core, job: Record, move: Move, now: int) -> Move:
-    """Return the move, with the times that it gives up. Records are read only if there are such times."""
-    first = first_unsettled(job, move, now)
-    if first is None:
+    """Let the move also write into the job the times that it gives up, and put the job into a slot that is read soon.
+
+    Records are read only if there are such times.
+    """
+    times = _given_up(engine, job, move, now)
+    if times is None:
         return move
-    return giving_up(job, move, _recorded(engine, job.job_id, first), now, engine.deployment)
+    shard = shard_of(job.job_id, engine.deployment.shards)
+    slot = fire_slot(shard, now, now) if move.to is Status.ACTIVE else watch_slot(shard, now, now)
+    return replace(move, changes={**move.changes, "given_up": times, "slot": slot})
 
 
 def store_given_up(engine: Core, job: Record) -> Record:
@@ -132,7 +53,52 @@ def store_given_up(engine: Core, job: Record) -> Record:
         return job
     now = engine.clock.now()
     engine.store.create(given_up_range(job, now, engine.deployment))
-    return current_record(engine.store.move(range_is_stored(job, now, engine.deployment))) or job
+    return current_record(engine.store.move(_without_times(job, now, engine.deployment))) or job
+
+
+def settled_until(job: Record) -> int:
+    """Return the last time that the job has settled.
+
+    Times that clocks jump over before the next fire time are recorded together with that fire time.
+    """
+    return job.due_at - 1 if job.accounted_until is None else min(job.due_at - 1, job.accounted_until)
+
+
+def _given_up(engine: Core, job: Record, move: Move, now: int) -> str | None:
+    """Return the times that the job would never settle after this move, as it stores them. None: there are none."""
+    after = applied(job, move)
+    if job.recurrence is None or job.status not in _LIVE:
+        return None
+    if after.status in _LIVE and after.schedule_version == job.schedule_version:
+        return None  # the job keeps its position
+    schedule, until = job.recurrence.schedule, now + 1
+    times = expected_times(schedule, settled_until(job), until, MISSED_PER_PASS)
+    recorded = _recorded(engine, job.job_id, times[0]) if times else []
+    runs = {r.fire_time for r in recorded if is_scheduled(r.run_id) and r.fire_time < until}
+    ranges = [(r.fire_time, r.skipped_until or r.fire_time) for r in recorded if r.kind is Kind.SKIPPED_RANGE]
+    left = [at for at in times if at not in runs and not any(first <= at <= last for first, last in ranges)]
+    if not left:
+        return None
+    last, count = left[-1], len(left)
+    if len(times) == MISSED_PER_PASS:  # there may be millions behind the last computed one
+        last = last_fire(schedule, last, until) or last
+        count += count_fires(schedule, times[-1], until) - sum(at > times[-1] for at in runs)
+    return f"{left[0]} {last} {count}"
+
+
+def given_up_range(job: Record, now: int, deployment: Deployment) -> Record:
+    first, last, count = (int(number) for number in (job.given_up or "").split())
+    what = "changed" if job.status in _LIVE else "stopped"
+    why = f"the job was {what} before these missed times were settled"
+    return skipped_range(job, [first, last], why, now, deployment, count)
+
+
+def _without_times(job: Record, now: int, deployment: Deployment) -> Move:
+    """Take the given-up times out of the job, because their range is stored, and put the job where it belongs."""
+    shard = shard_of(job.job_id, deployment.shards)
+    slot = fire_slot(shard, job.due_at, now) if job.status is Status.ACTIVE else None
+    expect = Expect(frozenset({job.status}), {"given_up": job.given_up, "due_at": job.due_at})
+    return Move(job.run_id, expect, job.status, {"given_up": None, "slot": slot})
 
 
 def _recorded(engine: Core, job_id: str, first: int) -> list[Record]:

@@ -95,7 +95,17 @@ def plan_stamps(
     ranges = [skipped_range(job, [s.first, s.last], why, now, deployment, s.count) for s in missed.skip]
     return Stamping(
         runs=tuple(
-            _stamp(job, at, now=now, claim_token=claim_token, deployment=deployment, until=until) for at in times
+            new_run(
+                job,
+                stamped_run_id(job.job_id, at),
+                at,
+                jittered(job.job_id, at, recurrence.schedule.jitter_seconds),
+                now=now,
+                claim_token=claim_token,
+                deployment=deployment,
+                until=until,
+            )
+            for at in times
         ),
         skipped=(*ranges, *_jumped_over(job, last if last is not None else until, now, deployment)),
         ends=tuple(lifecycle.skip_missed(run, now, why, deployment) for run in ended),
@@ -177,20 +187,6 @@ def _not_planned(runs: Mapping[int, Record], missed: Settled) -> tuple[int, list
     ended = [run for run in others if run.status in SCHEDULED and run.attempt == 0]
     stopped = sum(run.status in (Status.SKIPPED, Status.DELETED) for run in others)
     return len(others) - len(ended) - stopped, ended
-
-
-def _stamp(job: Record, nominal: int, *, now: int, claim_token: str, deployment: Deployment, until: int) -> Record:
-    due_at = jittered(job.job_id, nominal, _recurrence(job).schedule.jitter_seconds)
-    return new_run(
-        job,
-        stamped_run_id(job.job_id, nominal),
-        nominal,
-        due_at,
-        now=now,
-        claim_token=claim_token,
-        deployment=deployment,
-        until=until,
-    )
 
 
 def new_run(
