@@ -130,11 +130,6 @@ def _decode_definition(text: str) -> Definition:
     return _remembered_definition(text) if len(text) <= _SHORT else _decoded_definition(text)
 
 
-@lru_cache(maxsize=1024)
-def _remembered_definition(text: str) -> Definition:
-    return _decoded_definition(text)
-
-
 def _decoded_definition(text: str) -> Definition:
     short = json.loads(text)
     target: targets.Target
@@ -144,6 +139,9 @@ def _decoded_definition(text: str) -> Definition:
         target = HttpTarget(short.pop("url"), short.pop("method", "POST"), short.pop("headers", {}))
     objects = {name: _object(kind, short[name]) for name, kind in _OBJECTS.items() if name in short}
     return Definition(target=target, **{**_known(Definition, short), **objects})
+
+
+_remembered_definition: Final = lru_cache(maxsize=1024)(_decoded_definition)
 
 
 def _object(kind: type, stored: Mapping[str, Any]) -> Any:

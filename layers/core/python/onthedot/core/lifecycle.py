@@ -139,20 +139,9 @@ def start(
     begun: dict[str, Any] = {"held": held, "woken": None} if held else {}
     if timeout_seconds is not None:
         begun["timeout_seconds"] = timeout_seconds
-    return Move(
-        run_id,
-        Expect(frozenset({Status.DISPATCHED}), {"generation": generation}, {"due_at": now}),
-        Status.RUNNING,
-        {
-            "worker": worker,
-            "attempt_token": attempt_token,
-            "started_at": now,
-            "lease_until": now + LEASE_MS,
-            "progress": None,
-            **begun,
-        },
-        {"attempt": 1},
-    )
+    begun |= {"worker": worker, "attempt_token": attempt_token, "started_at": now, "lease_until": now + LEASE_MS}
+    expect = Expect(frozenset({Status.DISPATCHED}), {"generation": generation}, {"due_at": now})
+    return Move(run_id, expect, Status.RUNNING, {**begun, "progress": None}, {"attempt": 1})
 
 
 def extend_lease(run: Record, now: int, progress: ProgressReport | None = None) -> Move:
@@ -183,35 +172,18 @@ def repark(run: Record, now: int, deployment: Deployment) -> Move:
 def succeed(
     run: Record, now: int, result: str | None, deployment: Deployment, *, result_ref: str | None = None
 ) -> Move:
-    return Move(
-        run.run_id,
-        _this_attempt(run, **all_children(run)),
-        Status.SUCCEEDED,
-        {
-            **_ended(run, now, "succeeded", None),
-            **(concluded(run, now, deployment) if run.children else closed(now, deployment)),
-            "result": result,
-            "result_ref": result_ref,
-            "reason": None,
-            "progress": None,
-        },
-    )
+    end = concluded(run, now, deployment) if run.children else closed(now, deployment)
+    changes = {**_ended(run, now, "succeeded", None), **end, "reason": None, "progress": None}
+    changes |= {"result": result, "result_ref": result_ref}
+    return Move(run.run_id, _this_attempt(run, **all_children(run)), Status.SUCCEEDED, changes)
 
 
 def retry(run: Record, now: int, *, at: int, failure: Failure, generation: str, deployment: Deployment) -> Move:
     """Schedule the next attempt after a failure, under a new generation, unless a client asked to cancel the run."""
     placed = place(run.job_id, at, now, deployment)
-    return Move(
-        run.run_id,
-        _this_attempt(run, cancel_requested=None),
-        placed.status,
-        {
-            **_ended(run, now, "failed", failure),
-            **rescheduled(at, generation, placed),
-            "failures": run.failures + 1,
-            "reason": failure.error,
-        },
-    )
+    changes = {**_ended(run, now, "failed", failure), **rescheduled(at, generation, placed)}
+    changes |= {"failures": run.failures + 1, "reason": failure.error}
+    return Move(run.run_id, _this_attempt(run, cancel_requested=None), placed.status, changes)
 
 
 def fail(run: Record, now: int, *, failure: Failure, why: str, deployment: Deployment) -> Move:
@@ -472,24 +444,10 @@ REDRIVEN_WHY: Final = "redriven from the dead letters"
 def redrive(run: Record, at: int, now: int, *, generation: str, deployment: Deployment) -> Move:
     """Run a dead letter again, at any time. Its counts of failures and losses begin again."""
     placed = place(run.job_id, at, now, deployment)
-    return Move(
-        run.run_id,
-        Expect(
-            frozenset({Status.FAILED}),
-            {"generation": run.generation, "finished_at": run.finished_at, "notify_pending": None},
-        ),
-        placed.status,
-        {
-            **rescheduled(at, generation, placed),
-            "failures": 0,
-            "losses": 0,
-            "reason": REDRIVEN_WHY,
-            "failed_under": None,
-            "finished_at": None,
-            "expires_at": None,
-            "start_by": None,
-        },
-    )
+    as_read = {"generation": run.generation, "finished_at": run.finished_at, "notify_pending": None}
+    gone = dict.fromkeys(("failed_under", "finished_at", "expires_at", "start_by"))
+    changes = {**rescheduled(at, generation, placed), **gone, "failures": 0, "losses": 0, "reason": REDRIVEN_WHY}
+    return Move(run.run_id, Expect(frozenset({Status.FAILED}), as_read), placed.status, changes)
 
 
 def is_redriven(run: Record) -> bool:
@@ -527,19 +485,11 @@ def may_be_revived(run: Record) -> bool:
 def revive(run: Record, stamp: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
     """Schedule a skipped run again as its job makes it now (`stamp`), because the schedule contains its time again."""
     placed = place(run.job_id, stamp.due_at, now, deployment)
-    return Move(
-        run.run_id,
-        Expect(frozenset({Status.SKIPPED}), {"generation": run.generation}),
-        placed.status,
-        {
-            **rescheduled(stamp.due_at, generation, placed),
-            "start_within_seconds": stamp.start_within_seconds,
-            "start_by": stamp.start_by,
-            "reason": None,
-            "finished_at": None,
-            "expires_at": None,
-        },
-    )
+    limit = {"start_within_seconds": stamp.start_within_seconds, "start_by": stamp.start_by}
+    gone = dict.fromkeys(("reason", "finished_at", "expires_at"))
+    changes = {**rescheduled(stamp.due_at, generation, placed), **limit, **gone}
+    expect = Expect(frozenset({Status.SKIPPED}), {"generation": run.generation})
+    return Move(run.run_id, expect, placed.status, changes)
 
 
 def resize_range(record: Record, until: int, count: int) -> Move:
@@ -554,19 +504,11 @@ def delete(run: Record, now: int, generation: str, deployment: Deployment) -> Mo
     """
     as_read = {} if run.recurrence is None else {"version": run.version, "due_at": run.due_at}
     tombstone = {"slot": None, "expires_at": tombstone_expiry(now)}
-    return Move(
-        run.run_id,
-        Expect(frozenset(Status) - {Status.DELETED}, {**all_children(run), **as_read}),
-        Status.DELETED,
-        {
-            **(notifying(run, now, deployment) if must_notify(run) else tombstone),
-            "listed_under": None,
-            "failed_under": None,
-            "generation": generation,
-            "lease_until": None,
-            "finished_at": run.finished_at or now,
-        },
-    )
+    gone = dict.fromkeys(("listed_under", "failed_under", "lease_until"))
+    end = notifying(run, now, deployment) if must_notify(run) else tombstone
+    changes = {**end, **gone, "generation": generation, "finished_at": run.finished_at or now}
+    expect = Expect(frozenset(Status) - {Status.DELETED}, {**all_children(run), **as_read})
+    return Move(run.run_id, expect, Status.DELETED, changes)
 
 
 LONGEST_WAIT_MS: Final = 60 * BUCKET_MS

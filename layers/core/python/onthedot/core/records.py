@@ -123,7 +123,7 @@ class Record:
     """`manual`, `backfill` or `event` for a run that the schedule did not make."""
 
     trace: str | None = None
-    """The trace of the API call that made the record (see `domain.traces`). None: the run has a trace of its own."""
+    """The trace of the API call that made the record (see `traces`). None: the run has a trace of its own."""
 
     # Definition and pool
     definition: Definition | None
