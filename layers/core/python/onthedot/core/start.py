@@ -278,18 +278,7 @@ def _check_and_start(
     permit = _ask(engine, message, gates, checked.turn, near_ms)
     if not isinstance(permit, Permit):
         return permit
-    return _start_with(engine, message, worker_id, permit, checked.definition)
-
-
-def _start_with(
-    engine: Core, message: RunMessage, worker_id: str, permit: Permit, definition: Definition | None
-) -> Started | Verdict:
-    run = _start(engine, message, worker_id, permit, definition)
-    if isinstance(run, Record):
-        return Started(run, with_own_payload(definition or run.definition, run))
-    if permit.held:
-        engine.points.give_back(engine, message, permit)
-    return _passed_on(engine, message, run)
+    return _start(engine, message, worker_id, permit, checked.definition)
 
 
 def definition_of(engine: Core, run: Record) -> Definition | None:
@@ -337,7 +326,7 @@ def _ask(engine: Core, message: RunMessage, gates: Sequence[str], turn: str | No
 
 def _start(
     engine: Core, message: RunMessage, worker_id: str, permit: Permit, definition: Definition | None
-) -> Record | Verdict:
+) -> Started | Verdict:
     move = lifecycle.start(
         message.run_id,
         message.generation,
@@ -349,19 +338,24 @@ def _start(
     )
     current = current_record(engine.store.move(move))
     if current is None or current.status is not Status.RUNNING or current.attempt_token != permit.token:
-        return _settle(engine, message, current, permit.at)
-    now = engine.clock.now()
-    # A worker that was stopped while it started the run is too late: another attempt may begin at any time.
-    return take_over(engine, current, now) if lifecycle.lease_is_over(current, now) else current
+        verdict = _settle(engine, message, current, permit.at)
+    elif lifecycle.lease_is_over(current, now := engine.clock.now()):
+        # The worker was stopped while it started the run, so another attempt may begin at any time.
+        verdict = take_over(engine, current, now)
+    else:
+        return Started(current, with_own_payload(definition or current.definition, current))
+    if permit.held:
+        engine.points.give_back(engine, message, permit)
+    return _passed_on(engine, message, verdict)
 
 
 def _settle(engine: Core, message: RunMessage, current: Record | None, now: int) -> Verdict:
     """Decide about a message whose run could not be started, from the run as it is stored."""
-    if current is not None:
-        engine.notify_children(current)  # the process that ended the run died before it notified them
-    if current is None or current.generation != message.generation:
-        if current is not None:
-            _flag_again(engine, current)
+    if current is None:
+        return Done("stale")
+    engine.notify_children(current)  # the process that ended the run died before it notified them
+    if current.generation != message.generation:
+        _flag_again(engine, current)
         return Done("stale")
     if current.status is Status.RUNNING and lifecycle.lease_is_over(current, now):
         return take_over(engine, current, now)

@@ -39,10 +39,7 @@ def counted_from_now(run: Record, now: int) -> dict[str, Any]:
 
 def changed(run: Record, at: int | None, seconds: int | None) -> dict[str, Any]:
     """Return the changes of a run that gets this limit, from its new time `at` or the same instant as before."""
-    return {"start_by": last_start(_counted_from(run) if at is None else at, seconds)}
-
-
-def _counted_from(run: Record) -> int:
-    if run.start_by is None or run.start_within_seconds is None:
-        return run.fire_time
-    return run.start_by - run.start_within_seconds * 1000
+    before = run.start_within_seconds
+    if at is None:
+        at = run.fire_time if run.start_by is None or before is None else run.start_by - before * 1000
+    return {"start_by": last_start(at, seconds)}
