@@ -186,7 +186,7 @@ def test_a_run_that_has_reserved_an_instant_is_sent_for_it_however_far_it_is() -
         reserved(LATER + 119_000, Deployment(shards=2, lookahead=0, history_days=7)),
         lifecycle.fence(a_run(VirtualClock()).dispatched().build(), LATER, fresh_generation="n", deployment=DEPLOYMENT),
         lifecycle.release(waiting(), LATER, fresh_generation="new", deployment=DEPLOYMENT),
-        lifecycle.leave_list("r", "g", LIST, fire_slot(1, NOON, LATER)),
+        lifecycle.change_slot("r", "g", LIST, fire_slot(1, NOON, LATER)),
         lifecycle.put_back(replace(waiting(), slot=aside_slot(0), aside_from=LIST), LATER, DEPLOYMENT),
         changes.assign(waiting(), "pull", LATER, DEPLOYMENT),
         changes.change(waiting(), JobChange(at=LATER + 10**9), LATER, DEPLOYMENT),
@@ -212,7 +212,7 @@ def test_a_run_that_leaves_a_waiting_list_or_keeps_away_from_it_stands_in_a_slot
     "move",
     [
         put_on_list("r", "g"),
-        lifecycle.wait_for_queue(
+        lifecycle.change_slot(
             "r", "g", fire_slot(1, NOON, NOON), waiting_slot(queue_gate("default-low"), Priority.LOW, 3)
         ),
     ],
@@ -250,7 +250,7 @@ def test_a_run_is_taken_off_a_list_once_only() -> None:
     off = applied(run, woken())
     assert not woken().expect.is_met_by(off)
     assert not lifecycle.release(run, LATER, fresh_generation="n", deployment=DEPLOYMENT).expect.is_met_by(off)
-    assert not lifecycle.leave_list(run.run_id, run.generation, LIST, "fire#1#1").expect.is_met_by(off)
+    assert not lifecycle.change_slot(run.run_id, run.generation, LIST, "fire#1#1").expect.is_met_by(off)
 
 
 def test_every_new_scheduling_has_a_new_generation_and_no_old_token() -> None:

@@ -148,7 +148,7 @@ def _wait_for_queue(work: Pass, pool: str, priority: Priority, entries: Sequence
         work.counts["queue_not_flagged"] += 1
         return False
     moves = [
-        lifecycle.wait_for_queue(entry.run_id, entry.generation, entry.slot, where.slot_for(entry.run_id))
+        lifecycle.change_slot(entry.run_id, entry.generation, entry.slot, where.slot_for(entry.run_id))
         for entry in entries
     ]
     deadline = work.deadline.at_most(where.until)

@@ -95,13 +95,16 @@ def finish_run(
     """
     now = engine.clock.now()
     until = now + patience_ms
-    move = _finishing_move(engine, run, definition, answer, now=now, chance=chance)
-    outcome = _move_persistently(engine, move, until)
-    while isinstance(outcome, Refused) and (grown := _with_new_children(outcome.current, run)) is not None:
-        run = grown
+    while True:
         move = _finishing_move(engine, run, definition, answer, now=now, chance=chance)
         outcome = _move_persistently(engine, move, until)
-    if isinstance(outcome, Refused) and _asks_to_stop(outcome.current, run):
+        current = _still_running(outcome, run)
+        if current is None or current.dependents == run.dependents:
+            break
+        # The move that ends the run must know the children that were added meanwhile.
+        run = replace(run, dependents=current.dependents, children=current.children)
+    if current is not None and current.cancel_requested is not None:
+        # The job was cancelled meanwhile, so the run is not tried again.
         move = lifecycle.stop(run, now, failure_of(answer), engine.deployment)
         outcome = _move_persistently(engine, move, until)
     if not is_written(outcome, lambda current: _shows_finish(current, run, move)):
@@ -167,20 +170,12 @@ def _move_persistently(engine: Core, move: Move, until: int) -> Moved | Refused:
             engine.clock.sleep_until(engine.clock.now() + FINISH_PAUSE_MS)
 
 
-def _with_new_children(current: Record | None, run: Record) -> Record | None:
-    """Return the run with the children that were added while it ran. None: none were, or it has another attempt."""
+def _still_running(outcome: Moved | Refused, run: Record) -> Record | None:
+    """Return the stored run if it refused the move, though this attempt still owns it."""
+    current = outcome.current if isinstance(outcome, Refused) else None
     if current is None or current.status is not Status.RUNNING or current.attempt_token != run.attempt_token:
         return None
-    if current.dependents == run.dependents:
-        return None
-    return replace(run, dependents=current.dependents, children=current.children)
-
-
-def _asks_to_stop(current: Record | None, run: Record) -> bool:
-    """Return whether the job was cancelled while this attempt ran: then the run is not tried again."""
-    if current is None or current.status is not Status.RUNNING or current.attempt_token != run.attempt_token:
-        return False
-    return current.cancel_requested is not None
+    return current
 
 
 def _shows_finish(current: Record, run: Record, move: Move) -> bool:

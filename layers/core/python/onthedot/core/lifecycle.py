@@ -374,16 +374,10 @@ def wait(
     return Move(run_id, _sent(generation), Status.PENDING, changes if why is None else {**changes, "reason": why})
 
 
-def wait_for_queue(run_id: str, generation: str, fire_slot: str, slot: str) -> Move:
-    """Move a PENDING run from its fire slot to the waiting list of its queue."""
-    expect = Expect(frozenset({Status.PENDING}), {"generation": generation, "slot": fire_slot})
-    return Move(run_id, expect, Status.PENDING, {"slot": slot})
-
-
-def leave_list(run_id: str, generation: str, slot: str, fire_slot: str) -> Move:
-    """Move a run from a waiting list to a fire slot, where the claim pass decides about it."""
-    expect = Expect(frozenset({Status.PENDING}), {"generation": generation, "slot": slot})
-    return Move(run_id, expect, Status.PENDING, {"slot": fire_slot})
+def change_slot(run_id: str, generation: str, before: str, after: str) -> Move:
+    """Move a PENDING run from a fire slot to a waiting list, or back, where the claim pass decides about it."""
+    expect = Expect(frozenset({Status.PENDING}), {"generation": generation, "slot": before})
+    return Move(run_id, expect, Status.PENDING, {"slot": after})
 
 
 def wake(

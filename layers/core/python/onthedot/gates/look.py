@@ -355,7 +355,7 @@ def _give_to_claim_pass(look: QueueLook, gate: GateId, state: GateState, priorit
         moved = _take_off(
             look,
             some,
-            lambda e: lifecycle.leave_list(e.run_id, e.generation, e.slot, slots[e.run_id]),  # noqa: B023
+            lambda e: lifecycle.change_slot(e.run_id, e.generation, e.slot, slots[e.run_id]),  # noqa: B023
             lambda run: run.slot == slots.get(run.run_id),  # noqa: B023
         )
         look.counts["pool_gone"] += len(moved)
