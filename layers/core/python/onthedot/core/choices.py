@@ -10,7 +10,6 @@ from typing import Final
 MAX_JOBS: Final = 500
 """Jobs of a workflow."""
 MOST_GATES: Final = 3
-"""Most gates that a job names."""
 LONGEST_PULL: Final = 39_600
 """Most seconds of an attempt in a pull pool. SQS hides a message for at most 12 hours."""
 

@@ -76,8 +76,7 @@ class Points(Protocol):
     def flag_again(self, core: Core, run: Record) -> None:
         """Have a tick look at the gate on whose list the run is."""
 
-    def is_turn_awaited(self, core: Core, job: Record) -> bool:
-        """Return whether runs of the job wait for the end of the one that started last."""
+    def is_turn_awaited(self, core: Core, job: Record) -> bool: ...
 
     def wait_for_turn(self, core: Core, message: RunMessage, job: Record, why: str) -> None:
         """Put a run on the list of its job's runs that wait for the end of the one that started last."""
@@ -97,8 +96,7 @@ class Points(Protocol):
 
     def notify_children(self, core: Core, ended: Record, deadline: Deadline | None) -> bool: ...
 
-    def link_to_parents(self, core: Core, child: Record) -> None:
-        """Have the parents of a new job tell it when they end."""
+    def link_to_parents(self, core: Core, child: Record) -> None: ...
 
     # Workers
     def offered(self, core: Core, tenant: str) -> Mapping[str, frozenset[str]]:

@@ -61,6 +61,8 @@ class GateNotFound(OnthedotError):
 
 
 class TokenNotFound(OnthedotError):
+    """There is no API token with this id."""
+
     def __init__(self, token_id: str) -> None:
         super().__init__(f"no token {token_id}")
 

@@ -130,8 +130,6 @@ class Change:
 
 
 class Written(NamedTuple):
-    """The answer to a conditional write."""
-
     done: bool
     item: Item | None
     """The item after the write, or the one that refused it. None: there is none."""
@@ -148,7 +146,6 @@ class Update(NamedTuple):
 class Scanned(NamedTuple):
     items: Sequence[Item]
     last: Key | None
-    """The key after which the next page begins. None after the last page."""
 
 
 class Items(Protocol):

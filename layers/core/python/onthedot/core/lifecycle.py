@@ -118,7 +118,6 @@ NEVER_BEGUN: Final = "never_begun"
 @dataclass(frozen=True, slots=True)
 class Failure:
     error: str
-    """A sentence for the user, bounded and without secrets."""
     error_class: str | None = None
 
 
@@ -298,7 +297,6 @@ def look_later(run: Record, now: int, deployment: Deployment, part: int = 1) -> 
 
 
 def uncount_resend(run: Record, now: int, deployment: Deployment) -> Move:
-    """Count one resend less, because the message could not be sent, and look later."""
     later = look_later(run, now, deployment, QUEUE_AWAY_PART)
     return replace(later, changes={**later.changes, "resends": run.resends - 1})
 
@@ -309,7 +307,6 @@ def undeliverable(run: Record, now: int, deployment: Deployment) -> Move:
 
 
 def reroute(run: Record, pool: str, now: int, why: str, *, generation: str, deployment: Deployment) -> Move:
-    """Move a run to another pool, because its job needs other workers now."""
     placed = place(run.job_id, now, now, deployment)
     changes = {**rescheduled(now, generation, placed), "pool": pool, "reason": why}
     return Move(run.run_id, _sent(run.generation), placed.status, changes)
@@ -530,7 +527,10 @@ def change_pool(run: Record, pool: str) -> Move:
 
 
 def wait_for_pool(run: Record, now: int, why: str, deployment: Deployment) -> Move:
-    """Move a PENDING run that no pool can run to a later fire slot: as long as it has waited, at most an hour."""
+    """Move a PENDING run that no pool can run to a later fire slot.
+
+    The distance is as long as the run has waited so far, at most an hour.
+    """
     wait = min(max(now - run.due_at, WATCH_DISTANCE * BUCKET_MS), LONGEST_WAIT_MS)
     slot = fire_slot(shard_of(run.job_id, deployment.shards), run.due_at, now + wait)
     return Move(run.run_id, _as_read(run), run.status, {"slot": slot, "reason": why})

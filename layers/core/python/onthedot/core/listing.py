@@ -48,7 +48,6 @@ class JobFacts:
     name: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     is_workflow: bool = False
-    """Whether the job makes a graph of jobs. Then `workflow` is its own id."""
 
 
 def facts_of(job: Record) -> JobFacts:
@@ -60,7 +59,6 @@ def facts_of(job: Record) -> JobFacts:
 
 
 def makes_graph(job_id: str, workflow: str | None) -> bool:
-    """Return whether a job is a workflow itself, and not a job of one."""
     return workflow == job_id
 
 
@@ -72,7 +70,6 @@ class FactFilter:
     priority: Priority | None = None
     workflow: str | None = None
     is_workflow: bool | None = None
-    """True: only jobs that make graphs."""
     name: str | None = None
     """The beginning of the name."""
     full_name: str | None = None

@@ -94,7 +94,6 @@ UNSETTLED: Final = "unsettled"
 WAITING_LONG: Final = "waiting_long"
 UNDELIVERABLE: Final = "undeliverable"
 CHECK_EVERY: Final = 5
-"""Minutes between two checks of dead-letter queues and pools."""
 _OF_TICKS: Final = ("unsent", "resent", "slot_failed", "gate_failed", "queue_not_flagged", "out_of_time")
 _OF_GATES: Final = ("gates_waiting", "woken", "places_freed")
 _OLDEST: Final = "gate_oldest_seconds"

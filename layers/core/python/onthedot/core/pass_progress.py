@@ -57,7 +57,10 @@ def first_bucket(done: int, present: int) -> int:
 
 
 def completed(done: int, present: int, left_in: Iterable[int]) -> int:
-    """Return the progress after a pass that left records in these buckets: not behind the earliest of them."""
+    """Return the progress after a pass that left records in these buckets.
+
+    It is never later than the earliest of them, and never earlier than before, unless that was after the present.
+    """
     return max(min(done, present), min([present, *left_in]))
 
 

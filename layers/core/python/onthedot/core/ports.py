@@ -88,8 +88,6 @@ class ReadRecords:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The answer for a write that happened."""
-
     run: Record | None
     """The record after the write. `move` always returns it, `move_many` and `create_many` may not."""
 
@@ -105,7 +103,6 @@ class Refused:
     current: Record | None
     """The record that refused the write. None if there is none, or if it cannot be read."""
     unreadable: Unreadable | None = None
-    """The record that refused the write, when it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +200,6 @@ class Clock(Protocol):
 
 
 class Blobs(Protocol):
-    """A store of content that is too large for a record."""
-
     def put(self, key: str, content: bytes) -> None: ...
 
     def get(self, key: str) -> bytes | None: ...
@@ -258,7 +253,6 @@ class Answer:
     """The answer of the target: JSON or other text, cut after `RESULT_BYTES`."""
     error: str | None = None
     error_class: str | None = None
-    """The kind of error as a short stable word."""
     retryable: bool = True
     retry_after_ms: int | None = None
     """The shortest wait before the next attempt that the target asks for."""
@@ -296,9 +290,7 @@ class RunMessage:
     gates: tuple[str, ...] = ()
     """The gates that the run itself names. A stamped run asks the gates of its job instead."""
     woken: str | None = None
-    """The gate at which the run waited last, if it was taken off the list."""
     start_by: int | None = None
-    """The time after which the run is skipped, if it has not started before."""
     trace: str | None = None
     """The stored trace of the run. A message that is made from the due index has none, because the index has none."""
 
@@ -396,11 +388,8 @@ class Tick:
     tick_id: str = ""
     """The id of the message. It stays the same when the queue delivers the message again."""
     redelivered: bool = False
-    """Whether the queue has delivered the message before."""
 
 
 class TickQueue(Protocol):
-    """The queue between the planner and the dispatchers."""
-
     def send_ticks(self, ticks: Sequence[Tick]) -> Sequence[Tick]:
         """Send the ticks. Return the ticks whose sending was not confirmed after bounded retries."""

@@ -27,13 +27,11 @@ class Status(StrEnum):
     RUNNING = "RUNNING"
     """A run in a watch slot: a worker holds a lease on its attempt."""
     SUCCEEDED = "SUCCEEDED"
-    """A run whose last attempt succeeded."""
     FAILED = "FAILED"
     """A dead letter: the run is not tried again unless a client redrives it."""
     SKIPPED = "SKIPPED"
     """A run or a range of fire times that was not run, with the reason."""
     CANCELLED = "CANCELLED"
-    """A job or run that a client cancelled."""
     DELETED = "DELETED"
     """A tombstone: it keeps the id taken for some days."""
     PAUSED = "PAUSED"
@@ -48,7 +46,6 @@ TERMINAL: Final = frozenset(
     {Status.SUCCEEDED, Status.FAILED, Status.SKIPPED, Status.CANCELLED, Status.DELETED, Status.COMPLETED}
 )
 SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
-"""The statuses of a run whose next attempt is to come."""
 
 
 class Kind(StrEnum):
@@ -168,8 +165,6 @@ class Record:
     start_within_seconds: int | None = None
     """Of a job: a run that has not started so long after its first fire time is skipped."""
     start_by: int | None = None
-    """Of a run that has not started yet: the time after which it is skipped."""
-
     # Changes
     version: int | None = None
     """Number of changes that clients made to a job, for `If-Match`."""
@@ -189,7 +184,6 @@ class Record:
     given_up: str | None = None
     """The times that a change of the job gave up, until their skipped range is stored: first, last and number."""
     stamped: int | None = None
-    """Number of runs stamped so far, for `max_runs`."""
     last_started_run: str | None = None
     """The run that started last, when the job's runs must not overlap."""
 
@@ -210,7 +204,6 @@ class Record:
     on_parent_failure: str | None = None
     """The rule for a parent that does not succeed: `run`, `skip`, or None for `fail`."""
     children: frozenset[str] = frozenset()
-    """The jobs that wait for the end of this one."""
     dependents: int | None = None
     """Number of times that a child was added. A move that ends the run expects the number that its writer read. So the
     move is refused when a child was added meanwhile."""
@@ -231,14 +224,11 @@ class Record:
     timeout_seconds: int | None = None
     """The time-out of the last start of a stamped run, from the definition of its job at that time."""
     progress: ProgressReport | None = None
-    """The latest report of the last attempt that a heartbeat brought."""
     cancel_requested: int | None = None
     failures: int = 0
     """Number of failed attempts since the run was created or redriven."""
     losses: int = 0
     attempts: tuple[Attempt, ...] = ()
-    """The latest ended attempts, the oldest first."""
-
     # Outcome
     finished_at: int | None = None
     reason: str | None = None

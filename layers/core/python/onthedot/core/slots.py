@@ -22,7 +22,6 @@ REREAD: Final = 5
 DEEP_REREAD: Final = 24 * 60
 """After this many buckets a shard reads all of them a second time, for records that were written very late."""
 DEEP_BUCKETS: Final = 100
-"""Most buckets of a shard that one tick reads for it."""
 DECISION_MS: Final = 30_000
 """A slot must be written within this time after it was computed, else it is computed again. Readers rely on it."""
 

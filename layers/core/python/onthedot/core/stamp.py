@@ -280,7 +280,6 @@ def _send(work: _Work, runs: Sequence[Record]) -> int:
 
 
 def _plan_chunk(work: _Work, jobs: deque[Record]) -> Chunk:
-    """Take jobs off the queue and plan them, as many as one chunk may have."""
     engine, now = work.engine, work.engine.clock.now()
     chunk = Chunk(engine, work.deadline.at_most(now + DECISION_MS), work.result)
     writes = 0
