@@ -75,7 +75,7 @@ def test_with_yes_it_does_not_ask_and_with_json_it_prints_one_document(tokens: T
 
 def test_the_stages_own_tenant_is_refused(tokens: TokenStore) -> None:
     result = delete("onthedot", "--yes")
-    assert (result.exit_code, "cannot be deleted" in result.stderr) == (1, True)
+    assert (result.exit_code, "the stage's own jobs" in result.stderr) == (1, True)
     assert len(owners(tokens)) == 2
 
 

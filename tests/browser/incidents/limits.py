@@ -49,13 +49,13 @@ LIMITS = (
     Incident(
         "full gate",
         _full_gate,
-        r"waits at gate stripe: 2 of 2 places are in use; slow-0 holds one since .*, slow-1 the other",
+        r"waits at gate stripe: 2 of 2 places are in use; held by slow-0 \(since .*\) and slow-1 \(",
         now=_charge,
     ),
     Incident(
         "full tenant",
         _full_tenant,
-        r"limits of tenant full-tenant: 1 of 1 place is in use; slow holds it since ",
+        r"limits of tenant full-tenant: 1 of 1 place is in use; held by slow \(since ",
         now=_crowd,
     ),
     Incident("paused gate", _paused_gate, r"gate crm is paused"),

@@ -144,9 +144,9 @@ def test_the_counters_of_a_tenant_are_deleted_with_it(counting: Counting) -> Non
         run = counting.started(tenant=tenant)
         counting.move(run, lifecycle.succeed(run, now, None, DEPLOYMENT))
     data = counting.kit.tenant_data(counting.kit.blobs())
-    page = data.delete_page("acme")
-    while page.cursor is not None:
-        page = data.delete_page("acme", page.cursor)
+    _, cursor = data.delete_page("acme")
+    while cursor is not None:
+        _, cursor = data.delete_page("acme", cursor)
     assert (counting.read().ended, counting.read("other").ended) == (0, 1)
 
 

@@ -85,8 +85,8 @@ def delete_all(kit: Kit, tenant: str) -> tuple[int, int]:
     data = kit.tenant_data(kit.blobs())
     deleted, pages, cursor = 0, 0, None
     while pages == 0 or cursor is not None:
-        page = data.delete_page(tenant, cursor)
-        deleted, pages, cursor = deleted + page.deleted, pages + 1, page.cursor
+        entries, cursor = data.delete_page(tenant, cursor)
+        deleted, pages = deleted + entries, pages + 1
     return deleted, pages
 
 

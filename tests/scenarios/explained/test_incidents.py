@@ -135,7 +135,7 @@ def test_2_the_limit_of_a_gate(api: Api, world: World) -> None:
     assert found.first == "waits_at_gate"
     assert "gate stripe: 1 of 1 place is in use" in found.reasons["waits_at_gate"]
     assert found.story[-1] == found.reasons["waits_at_gate"]
-    assert "; encode holds it since 2026-03-01T12:00:0" in found.reasons["waits_at_gate"]
+    assert "; held by encode (since 2026-03-01T12:00:0" in found.reasons["waits_at_gate"]
     assert found.what_if["lift_limit"] == "If the limit of gate stripe were lifted now, it would start at once."
     assert "about" not in str(found.reasons), "how long the other one runs is not known"
 
@@ -143,7 +143,7 @@ def test_2_the_limit_of_a_gate(api: Api, world: World) -> None:
 def test_3_the_limit_of_a_tenant(api: Api, world: World) -> None:
     api.send("PUT", "/v1/limits/acme", in_flight=1)
     found = Explained(api, one_place_is_taken(api, world))
-    held = "1 of 1 place is in use; encode holds it since 2026-03-01T12:00:0"
+    held = "1 of 1 place is in use; held by encode (since 2026-03-01T12:00:0"
     assert f"the limits of tenant acme: {held}" in found.reasons["waits_at_gate"]
     assert found.what_if["lift_limit"].startswith(
         "If the limits of tenant acme were lifted now, it would start at once."

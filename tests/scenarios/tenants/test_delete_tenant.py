@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from onthedot.access import tenants as deleting
-from onthedot.access.ports import DeletedPage
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.tenants import Deleted, delete_tenant
 from onthedot.access.token_store import TokenStore
@@ -91,7 +90,7 @@ class FaultyData:
     def jobs_page(self, tenant: str, cursor: str | None = None) -> Page[str]:
         return self.inner.jobs_page(tenant, cursor)
 
-    def delete_page(self, tenant: str, cursor: str | None = None) -> DeletedPage:
+    def delete_page(self, tenant: str, cursor: str | None = None) -> tuple[int, str | None]:
         half = lambda: self.one_by_one.delete_page(tenant)  # noqa: E731
         return self.faults.around("delete page", lambda: self.inner.delete_page(tenant, cursor), half)
 

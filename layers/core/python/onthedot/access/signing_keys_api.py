@@ -46,7 +46,6 @@ class SigningKeysView(TypedDict):
 
 
 def signing_keys_view(keys: Sequence[SigningKey]) -> SigningKeysView:
-    """Return the keys with their secrets."""
     return {
         "keys": [
             {
@@ -60,7 +59,6 @@ def signing_keys_view(keys: Sequence[SigningKey]) -> SigningKeysView:
 
 
 def show_signing_keys(context: RequestContext) -> SigningKeysView:
-    """Answer the tenant's keys."""
     return signing_keys_view(keys_of(context.engine, context.tenant))
 
 

@@ -3,7 +3,6 @@
 import json
 from typing import Final
 
-from onthedot.access.ports import DeletedPage
 from onthedot.core.items import Item, Items
 from onthedot.core.ports import ListedBlobs, Page
 from onthedot.core.records import TERMINAL
@@ -32,15 +31,15 @@ class TenantData:
         items, following = self._scan(cursor)
         return Page([item.key.partition for item in items if _is_live_job(item) and _is_of(item, tenant)], following)
 
-    def delete_page(self, tenant: str, cursor: str | None = None) -> DeletedPage:
+    def delete_page(self, tenant: str, cursor: str | None = None) -> tuple[int, str | None]:
         """Read a page of everything that is stored, as it is now, and delete all of the tenant but its limits.
 
-        When this raises Unavailable, a part of the page may be deleted.
+        Return how many entries were deleted, and the cursor. When this raises Unavailable, a part may be deleted.
         """
         items, following = self._scan(cursor)
         keys = [item.key for item in items if _is_of(item, tenant)]
         self._items.delete_many(keys)
-        return DeletedPage(len(keys), following)
+        return len(keys), following
 
     def delete_blobs(self, tenant: str) -> int:
         """Delete some blobs of the tenant and return their number. 0: there are no more."""

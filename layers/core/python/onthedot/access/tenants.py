@@ -17,8 +17,8 @@ from enum import StrEnum
 from typing import Final
 
 from onthedot.access.tenant_data import TenantData
-from onthedot.access.tokens import NAME_RULE, RESERVED_TENANT, is_name
-from onthedot.core.errors import InvalidRequest, JobConflict, JobNotFound, OnthedotError, Problem, Unavailable
+from onthedot.access.tokens import tenant_problems
+from onthedot.core.errors import InvalidRequest, JobConflict, JobNotFound, OnthedotError, Unavailable
 from onthedot.engine import Engine
 from onthedot.gates.limits import TenantLimits
 from onthedot.gates.manage import put_limits
@@ -35,8 +35,6 @@ _TOKENS_AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The numbers of things that were deleted so far."""
-
     tokens: int = 0
     entries: int = 0
     """Items of the table: records, gates, patterns and the rest."""
@@ -53,7 +51,8 @@ def delete_tenant(engine: Engine, data: TenantData, tenant: str, report: Report)
     Raise InvalidRequest for a text that is no tenant. Raise Unavailable: then the tenant stands still, and the caller
     must call again.
     """
-    _check(tenant)
+    if problems := tenant_problems(tenant):
+        raise InvalidRequest(*problems)
     report("stopping the tenant", Deleted())
     put_limits(engine, tenant, TenantLimits(paused=True))
     deleted = _revoke_tokens(engine, tenant, report)
@@ -64,13 +63,6 @@ def delete_tenant(engine: Engine, data: TenantData, tenant: str, report: Report)
     deleted = _until_nothing_is_left(data, tenant, deleted, report)
     engine.limits.put(tenant, None)
     return deleted
-
-
-def _check(tenant: str) -> None:
-    if not is_name(tenant):
-        raise InvalidRequest(Problem("tenant", f"is not the name of a tenant; {NAME_RULE}"))
-    if tenant == RESERVED_TENANT:
-        raise InvalidRequest(Problem("tenant", f"{RESERVED_TENANT} has the stage's own jobs and cannot be deleted"))
 
 
 def _revoke_tokens(engine: Engine, tenant: str, report: Report) -> Deleted:
@@ -101,10 +93,9 @@ def _one_pass(data: TenantData, tenant: str, deleted: Deleted, report: Report) -
         report("deleting its blobs", deleted)
     cursor: str | None = None
     while True:
-        page = data.delete_page(tenant, cursor)
-        deleted = replace(deleted, entries=deleted.entries + page.deleted)
+        entries, cursor = data.delete_page(tenant, cursor)
+        deleted = replace(deleted, entries=deleted.entries + entries)
         report("deleting its jobs, runs and the rest", deleted)
-        cursor = page.cursor
         if cursor is None:
             return deleted
 
@@ -115,8 +106,6 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Action(StrEnum):
-    """The change of each job."""
-
     PAUSE = "pause"
     RESUME = "resume"
     CANCEL = "cancel"
@@ -127,8 +116,6 @@ CHANGES: Final = {Action.PAUSE: pause_job, Action.RESUME: resume_job, Action.CAN
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The numbers of jobs so far."""
-
     done: int = 0
     unchanged: int = 0
     """Jobs that cannot be changed so, such as one that has ended meanwhile."""
@@ -144,8 +131,8 @@ def change_jobs(
     Call it again after a failure: it changes the jobs that are left. Raise InvalidRequest for a text that is no tenant,
     and Unavailable when the jobs cannot be read.
     """
-    if not is_name(tenant) or tenant == RESERVED_TENANT:
-        raise InvalidRequest(Problem("tenant", f"is not the name of a tenant; {NAME_RULE}"))
+    if problems := tenant_problems(tenant):
+        raise InvalidRequest(*problems)
     changed, cursor = Changed(), None
     while True:
         page = data.jobs_page(tenant, cursor)

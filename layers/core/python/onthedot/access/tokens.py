@@ -11,15 +11,13 @@ from onthedot.core.errors import InvalidRequest, Problem, TokenNotFound
 from onthedot.core.ports import Clock
 
 ROLES: Final = ("admin", "operator", "viewer", "worker")
-"""The roles of API tokens. The API knows the calls that each of them may make."""
 TEXT_PREFIX: Final = "otd_"
-"""The begin of the text of every token, by which scanners of secrets find it."""
+"""Every token begins with it, so that scanners find leaked ones."""
 LONGEST_NAME: Final = 100
 """Most characters of a tenant's name. It is a part of many keys, which have at most a kilobyte."""
 NAME_RULE: Final = (
     f"give 1 to {LONGEST_NAME} characters that can be printed, in the form NFC, without spaces around them"
 )
-"""The advice to a user whose text is no name."""
 RESERVED_TENANT: Final = "onthedot"
 """The tenant of the stage's own jobs. No token can be made for it."""
 
@@ -32,8 +30,16 @@ def is_name(text: str) -> bool:
     return 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == unicodedata.normalize("NFC", text).strip()
 
 
+def tenant_problems(tenant: str) -> list[Problem]:
+    """Return a problem with the name of a tenant that an operator limits, changes or deletes."""
+    if not is_name(tenant):
+        return [Problem("tenant", f"is not the name of a tenant; {NAME_RULE}")]
+    if tenant == RESERVED_TENANT:
+        return [Problem("tenant", f"{RESERVED_TENANT} has the stage's own jobs; give another tenant")]
+    return []
+
+
 def token_problems(tenant: str, role: str, name: str) -> list[Problem]:
-    """Return a problem for each value that a new token must not have."""
     problems = [Problem(field, NAME_RULE) for field, text in (("tenant", tenant), ("name", name)) if not is_name(text)]
     if tenant == RESERVED_TENANT:
         problems.append(Problem("tenant", f"{RESERVED_TENANT} is reserved for the stage's own jobs; give another one"))
@@ -44,7 +50,6 @@ def token_problems(tenant: str, role: str, name: str) -> list[Problem]:
 
 _SECRET_BYTES: Final = 32
 _ID_BYTES: Final = 9
-"""They make 12 characters."""
 
 
 def token_hash(api_token: str) -> str:
@@ -72,7 +77,6 @@ def create_token(
 
 
 def revoke_token(tokens: TokenStore, token_id: str) -> None:
-    """Delete a token. Raise TokenNotFound when there is none with this id."""
     if not tokens.remove(token_id):
         raise TokenNotFound(token_id)
 

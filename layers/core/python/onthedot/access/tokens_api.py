@@ -1,6 +1,5 @@
 """API tokens, for admins: make, list and revoke those of all tenants."""
 
-from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -29,21 +28,11 @@ class TokenFields(Fields):
         CalendarInstant | None, Field(description="from then on it is not valid (it is valid until it is revoked)")
     ] = None
 
-    @property
-    def principal(self) -> Principal:
-        """The caller that the token stands for."""
-        return Principal(self.tenant, self.role, self.name)
-
 
 class TokensQuery(PageQuery):
     """The query of the list of tokens."""
 
     tenant: Annotated[Name | None, Field(description="only the tokens of this tenant")] = None
-
-
-def read_token(body: bytes) -> TokenFields:
-    """Return the new token in a body. Raise ApiError or InvalidRequest."""
-    return read_without_nulls(TokenFields, read_object(body, SMALL_BODY))
 
 
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
@@ -91,34 +80,24 @@ def token_view(token: Token) -> TokenView:
     }
 
 
-def new_token_view(api_token: str, token: Token) -> NewTokenView:
-    return {"token": api_token, **token_view(token)}
-
-
-def tokens_view(tokens: Sequence[Token], next_cursor: str | None) -> TokensView:
-    return {"tokens": [token_view(token) for token in tokens], "next_cursor": next_cursor}
-
-
 _PAGES: Final = "tokens"
 """A cursor is the id of a token. An admin may read all of them, so it needs no secret."""
 
 
 def list_tokens(context: RequestContext) -> TokensView:
-    """Answer a page of the tokens, without their texts."""
     query = read_model(TokensQuery, context.request.query)
     page = context.engine.tokens.page(query.limit, open_cursor(_PAGES, query.cursor), query.tenant)
-    return tokens_view(page.items, sign_cursor(_PAGES, page.cursor))
+    return {"tokens": [token_view(token) for token in page.items], "next_cursor": sign_cursor(_PAGES, page.cursor)}
 
 
 def create_token(context: RequestContext) -> NewTokenView:
-    """Make a token. Only this answer shows its text."""
-    fields = read_token(context.request.body)
-    made = tokens.create_token(context.engine.tokens, context.engine.clock, fields.principal, fields.expires_at)
-    return new_token_view(*made)
+    fields = read_without_nulls(TokenFields, read_object(context.request.body, SMALL_BODY))
+    principal = Principal(fields.tenant, fields.role, fields.name)
+    text, token = tokens.create_token(context.engine.tokens, context.engine.clock, principal, fields.expires_at)
+    return {"token": text, **token_view(token)}
 
 
 def revoke_token(context: RequestContext) -> RevokedView:
-    """Delete a token."""
     tokens.revoke_token(context.engine.tokens, context.id)
     return {"deleted": True}
 

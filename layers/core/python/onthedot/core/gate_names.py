@@ -96,7 +96,6 @@ def waiting_slot(gate: GateId, priority: Priority, part: int) -> str:
 
 
 def gate_of_slot(slot: str | None) -> GateId | None:
-    """Return the gate of a waiting list. None: the slot is another one."""
     parts = (slot or "").split("#", 4)
     return GateId.read(parts[4]) if parts[0] == WAIT else None
 

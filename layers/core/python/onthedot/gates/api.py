@@ -10,12 +10,12 @@ from onthedot.api.lists import open_cursor, sign_cursor
 from onthedot.api.reading import read_model
 from onthedot.api.route import RequestContext, Route
 from onthedot.core.clock import format_instant
-from onthedot.core.gate_names import tenant_gate
+from onthedot.core.gate_names import GateId, tenant_gate
 from onthedot.gates import manage
 from onthedot.gates import show as showing
 from onthedot.gates.fields import GateFields, TenantLimitsFields, read_limits
 from onthedot.gates.limits import GateLimits, TenantLimits
-from onthedot.gates.show import GateDetails, GateUse, ShownGate
+from onthedot.gates.show import Count, GateUse, read_named
 from onthedot.jobs.answers import DeletedView
 
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
@@ -135,69 +135,66 @@ def use_view(use: GateUse | None, now: int) -> UseView:
     }
 
 
-def gate_view(gate: ShownGate, now: int) -> GateView:
-    return {"name": gate.named, **limits_view(gate.limits), **use_view(gate.use, now)}
+def gate_view(name: str, limits: GateLimits, use: GateUse | None, now: int) -> GateView:
+    return {"name": name, **limits_view(limits), **use_view(use, now)}
 
 
 def tenant_limits_view(tenant: str, limits: TenantLimits, use: GateUse | None, now: int) -> TenantLimitsView:
     return {"tenant": tenant, **limits_view(limits), "weight": limits.weight, **use_view(use, now)}
 
 
-def gate_details_view(details: GateDetails, now: int) -> GateDetailsView:
-    """Return a gate with its holders and the keys at which runs wait."""
-    named = details.named
-    return {
-        **gate_view(details.gate, now),
-        "holders": [
-            {
-                "execution_id": holder.run_id,
-                "job_id": named.job_id(holder.run_id),
-                "name": named.name(holder.run_id),
-                "since": format_instant(holder.at),
-                "worker_id": named.worker(holder),
-            }
-            for holder in details.holders
-        ],
-        "first_waiting": [
-            {
-                "execution_id": entry.run_id,
-                "job_id": named.job_id(entry.run_id),
-                "name": named.name(entry.run_id),
-                "fire_time": format_instant(entry.due_at),
-            }
-            for entry in details.waiting
-        ],
-        "waiting_keys": details.waiting_keys.number,
-        "waiting_keys_is_more": details.waiting_keys.is_more,
-        "first_waiting_keys": list(details.first_keys),
-    }
-
-
 def set_gate(context: RequestContext) -> GateDetailsView:
-    """Make a gate, or replace its limits. Answer when they are in force."""
     limits = read_limits(GateFields, context.request.body).limits()
     manage.put_gate(context.engine, context.tenant, context.id, limits, context.caller)
     return show_gate(context)
 
 
 def show_gate(context: RequestContext) -> GateDetailsView:
-    """Answer a gate or one key of it, with its use."""
-    details = showing.show_gate(context.engine, context.tenant, context.id)
-    return gate_details_view(details, context.engine.clock.now())
+    engine, gate = context.engine, GateId.of(context.tenant, context.id)
+    limits = showing.find_gate(engine, gate)
+    state = engine.gates.read(gate)
+    holders = showing.holders_at(engine, gate, state)
+    keys, waiting_keys = ([], Count()) if gate.is_key else showing.waiting_keys(engine, gate)
+    use = showing.use_at(engine, gate, state, len(holders))
+    held = holders[: showing.MOST_NAMED]
+    runs = read_named(engine, [*(holder.run_id for holder in held), *(entry.run_id for entry in use.first)])
+    return {
+        **gate_view(gate.named, limits, use, engine.clock.now()),
+        "holders": [
+            {
+                "execution_id": holder.run_id,
+                "job_id": runs.job_id(holder.run_id),
+                "name": runs.name(holder.run_id),
+                "since": format_instant(holder.at),
+                "worker_id": runs.worker(holder),
+            }
+            for holder in held
+        ],
+        "first_waiting": [
+            {
+                "execution_id": entry.run_id,
+                "job_id": runs.job_id(entry.run_id),
+                "name": runs.name(entry.run_id),
+                "fire_time": format_instant(entry.due_at),
+            }
+            for entry in use.first
+        ],
+        "waiting_keys": waiting_keys.number,
+        "waiting_keys_is_more": waiting_keys.is_more,
+        "first_waiting_keys": keys[: showing.MOST_NAMED],
+    }
 
 
 def list_gates(context: RequestContext) -> GatesView:
-    """Answer a page of the tenant's gates."""
     query = read_model(PageQuery, context.request.query)
     # Viewers are not shown the signing key, so they cannot make a cursor.
     secret = keys_of(context.engine, context.tenant)[0].secret
     page = showing.list_gates(context.engine, context.tenant, query.limit, open_cursor(secret, query.cursor))
     now = context.engine.clock.now()
-    return {"gates": [gate_view(gate, now) for gate in page.items], "next_cursor": sign_cursor(secret, page.cursor)}
+    return {"gates": [gate_view(*gate, now) for gate in page.items], "next_cursor": sign_cursor(secret, page.cursor)}
 
 
 def delete_gate(context: RequestContext) -> DeletedView:
-    """Delete a gate."""
     manage.delete_gate(context.engine, context.tenant, context.id)
     return {"deleted": True}
 
@@ -207,16 +204,14 @@ _PAGES: Final = "limits"
 
 
 def list_limits(context: RequestContext) -> AllLimitsView:
-    """Answer a page of the tenants that have limits."""
     query = read_model(PageQuery, context.request.query)
     page = showing.list_limits(context.engine, query.limit, open_cursor(_PAGES, query.cursor))
     now = context.engine.clock.now()
-    shown = [tenant_limits_view(tenant, limits, use, now) for tenant, limits, use in page.items]
+    shown = [tenant_limits_view(*limits, now) for limits in page.items]
     return {"limits": shown, "next_cursor": sign_cursor(_PAGES, page.cursor)}
 
 
 def set_limits(context: RequestContext) -> TenantLimitsView:
-    """Replace the limits of a tenant. Answer when they are in force."""
     tenant, limits = context.id, read_limits(TenantLimitsFields, context.request.body).limits()
     limits = manage.put_limits(context.engine, tenant, limits, context.caller)
     use = showing.use_of(context.engine, tenant_gate(tenant))
@@ -224,7 +219,6 @@ def set_limits(context: RequestContext) -> TenantLimitsView:
 
 
 def clear_limits(context: RequestContext) -> ClearedView:
-    """Remove the limits of a tenant."""
     return {"deleted": manage.clear_limits(context.engine, context.id)}
 
 

@@ -15,7 +15,7 @@ from onthedot.core.patience import ASK_MS
 from onthedot.core.ports import RunMessage
 from onthedot.engine import Engine
 from onthedot.gates import places, rate
-from onthedot.gates.give_back import NO_PAGE, asked_at, give_back
+from onthedot.gates.give_back import ASKED, NO_PAGE, give_back
 from onthedot.gates.limited import LimitedGate, SeenGate, limited_gates
 from onthedot.gates.state import GateState, Holder
 from onthedot.gates.waiting import is_list_empty
@@ -32,16 +32,12 @@ _GOLDEN: Final = 0.6180339887498949
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """The run must wait at this gate."""
-
     at: LimitedGate
     state: GateState
 
 
 @dataclass(frozen=True, slots=True)
 class TooSoon:
-    """The run came too soon for the rate of this gate."""
-
     at: LimitedGate
     state: GateState
     instant: int
@@ -50,8 +46,6 @@ class TooSoon:
 
 @dataclass(slots=True)
 class Asking:
-    """An attempt while it asks its gates."""
-
     engine: Engine
     message: RunMessage
     token: str
@@ -96,7 +90,7 @@ def ask_gates(
         # The start is later than the end of each attempt whose place this one has got.
         starts_at = engine.clock.now()
         if starts_at - began <= ASK_MS and _count_starts(asking, starts_at):
-            held = (*asking.held, asked_at(asking.now)) if asking.held else ()
+            held = (*asking.held, f"{ASKED}{asking.now}") if asking.held else ()
             return Permit(starts_at, token, held)
         asking.give_back()
     return None
@@ -236,12 +230,6 @@ def _share(now: int) -> float:
     return (_OFFSET + (now // BATCH_MS * 2 + _CHANCE.randrange(2)) * _GOLDEN) % 1
 
 
-def _note_waiting(asking: Asking, each: LimitedGate, state: GateState) -> None:
-    """Note that the end of this attempt wakes the next run at a gate that has a rate only."""
-    if state.is_flagged and each.limits.in_flight is None:
-        asking.held.append(f"{NO_PAGE}#{each.gate.named}")
-
-
 def _count_starts(asking: Asking, at: int) -> bool:
     """Count a start at this time at each gate with a rate. Return False when another start came first.
 
@@ -258,7 +246,8 @@ def _count_starts(asking: Asking, at: int) -> bool:
                 return False
             answer = asking.engine.gates.change(each.gate, rate.start(each.limits, state, at))
             if answer.done:
-                _note_waiting(asking, each, answer.state)
+                if answer.state.is_flagged and each.limits.in_flight is None:
+                    asking.held.append(f"{NO_PAGE}#{each.gate.named}")
                 break
             state = answer.state
         else:

@@ -24,7 +24,7 @@ from onthedot.gates.explained import (
     will_wait_at,
 )
 from onthedot.gates.limited import limited_gates, limits_of
-from onthedot.gates.show import read_named
+from onthedot.gates.show import holders_at, read_named
 from onthedot.gates.state import GateState, Holder
 from onthedot.gates.waiting import is_before
 
@@ -35,7 +35,7 @@ WAITED_MS: Final = 2_000
 
 
 def read_gate_facts(engine: Engine, run: Record, now: int) -> GateFacts | None:
-    """Return the facts about the gate at which the run waits. None: it waits at none. Raise Unavailable."""
+    """Read the facts about the gate at which the run waits. None: it waits at none. Raise Unavailable."""
     gate = gate_of_slot(run.slot)
     return _facts(engine, gate, run, now) if run.status is Status.PENDING and gate is not None else None
 
@@ -65,8 +65,7 @@ def _facts(engine: Engine, gate: GateId, run: Record, now: int) -> GateFacts:
     if gate.name == TURN:
         return GateFacts(None, state, 0, before)
     limits = limits_of(engine, gate)
-    pages = [state.holders] if state.capacity is None else engine.gates.pages(gate)
-    holders = sorted((holder for page in pages for holder in page), key=lambda holder: (holder.at, holder.token))
+    holders = holders_at(engine, gate, state)
     facts = GateFacts(limits, state, len(holders), before, start_by=run.start_by)
     if limits is None or limits.in_flight is None or len(holders) < limits.in_flight:
         return facts

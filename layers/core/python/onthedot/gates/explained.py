@@ -31,8 +31,6 @@ _LONGEST_PAUSE: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class HeldPlace:
-    """A place at a gate, and the job that has it."""
-
     name: str
     """The name of the job, or its id."""
     since: int
@@ -40,13 +38,10 @@ class HeldPlace:
 
 @dataclass(frozen=True, slots=True)
 class GateFacts:
-    """The facts about a gate at which a run waits."""
-
     limits: GateLimits | None
     """None: the gate limits nothing any more."""
     state: GateState
     in_use: int
-    """Attempts that have a place."""
     before: int
     """Runs of the same priority that wait before this one, at most one more than `MOST_COUNTED`."""
     freed_at: Sequence[int] = ()
@@ -106,7 +101,6 @@ def why_stopped(gate: GateId, limits: GateLimits) -> str | None:
 
 
 def nothing_starts(gate: GateId, limits: GateLimits) -> str:
-    """Say why nothing starts at a gate that is stopped."""
     whose = f"tenant {gate.tenant}" if gate.name == TENANT else f"gate {gate.name}"
     what = f"{whose} is paused" if limits.paused else f"{whose} has {_zero_limit(limits)} 0"
     return f"{what}{_set_when(gate, limits)}, so nothing starts"
@@ -119,7 +113,6 @@ def _set_when(gate: GateId, limits: GateLimits) -> str:
 
 
 def use_of_limits(limits: GateLimits, in_use: int) -> str:
-    """Say how far the limits of a gate are used."""
     said = []
     if limits.in_flight is not None:
         said.append(_places(in_use, limits.in_flight))
@@ -134,16 +127,10 @@ def _places(in_use: int, most: int) -> str:
 
 
 def _holders(facts: GateFacts, limits: GateLimits) -> list[str]:
-    """Say which jobs have the places, if all places are in use."""
     if limits.in_flight is None or facts.in_use < limits.in_flight or not facts.longest:
         return []
-    said = [(place.name, format_instant(place.since)) for place in facts.longest[:MOST_NAMED]]
-    (first, since), (last, until) = said[0], said[-1]
-    if len(said) == 1:
-        return [f"{first} holds {'it' if facts.in_use == 1 else 'one'} since {since}"]
-    if facts.in_use == len(said):
-        return [f"{first} holds one since {since}, {last} the other since {until}"]
-    return [f"the longest: {first} holds one since {since}, {last} another since {until}"]
+    said = [f"{place.name} (since {format_instant(place.since)})" for place in facts.longest[:MOST_NAMED]]
+    return [f"held {'longest ' if facts.in_use > len(said) else ''}by {' and '.join(said)}"]
 
 
 def _zero_limit(limits: GateLimits) -> str:
@@ -151,7 +138,6 @@ def _zero_limit(limits: GateLimits) -> str:
 
 
 def _command(gate: GateId, limits: GateLimits) -> str:
-    """Return the command that lets runs start again at a gate that is stopped."""
     if gate.name == TENANT:
         return f"onthedot limits clear {gate.tenant}"
     if limits.paused:
@@ -160,13 +146,11 @@ def _command(gate: GateId, limits: GateLimits) -> str:
 
 
 def _for_queue(gate: GateId, facts: GateFacts | None) -> str:
-    messages = "" if facts is None or facts.backlog is None else f" of {_messages(facts.backlog)}"
+    messages = ""
+    if facts is not None and facts.backlog is not None:
+        messages = f" of {facts.backlog:,} {'message' if facts.backlog == 1 else 'messages'}"
     before = "" if facts is None else f"; {_waiting(facts.before)} before it"
     return f"{name_of(gate)} has a backlog{messages}, or takes none now{before}"
-
-
-def _messages(number: int) -> str:
-    return "1 message" if number == 1 else f"{number:,} messages"
 
 
 def _before(facts: GateFacts, priority: Priority) -> str:
@@ -183,7 +167,6 @@ def _waiting(number: int, of_priority: str = "") -> str:
 
 
 def _too_late(facts: GateFacts, now: int) -> list[str]:
-    """Say that the run cannot start any more, if so."""
     if facts.start_by is None or not is_over(facts.start_by, now):
         return []
     over = f"its time to start was over at {format_instant(facts.start_by)}"

@@ -98,7 +98,6 @@ def read_limits(model: type[AnyLimits], body: bytes) -> AnyLimits:
 
 
 def repeated_gate_problems(gates: Sequence[str]) -> list[Problem]:
-    """Return a problem for each gate that a job names again."""
     return [
         Problem(f"gates.{number}", "is listed twice; remove one")
         for number, gate in enumerate(gates)

@@ -39,7 +39,6 @@ def flag_gate(
 
 
 def is_in_time(state: GateState, now: int) -> bool:
-    """Return whether a run may go on the list by this flag."""
     return state.flagged_at is not None and now - state.flagged_at < DECISION_MS
 
 
@@ -54,10 +53,6 @@ def _is_fresh(state: GateState, priority: Priority, now: int) -> bool:
 
 
 def _flag(engine: Engine, gate: GateId, state: GateState, priority: Priority, now: int, *, soon: bool) -> GateChange:
-    needs_slot = soon or _needs_slot(state, now)
+    needs_slot = soon or state.slot is None or (state.due_at or 0) < now - OVERDUE_MS
     look = next_look(gate, now, WATCH_DISTANCE, engine.deployment.shards) if needs_slot else {}
     return GateChange(equals={"slot": state.slot}, sets={**look, "flagged_at": now}, priorities=frozenset({priority}))
-
-
-def _needs_slot(state: GateState, now: int) -> bool:
-    return state.slot is None or (state.due_at or 0) < now - OVERDUE_MS

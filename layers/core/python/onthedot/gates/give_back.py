@@ -16,20 +16,8 @@ from onthedot.gates.wake import LAG_MS, ReturnedPlace, wake_next
 _LOG: Final = logging.getLogger(__name__)
 NO_PAGE: Final = "-"
 """Stands for the page of a gate that has no places, because it limits the rate only."""
-
-
 ASKED: Final = "@"
-"""Stands before the time at which the attempt asked for its places. The time is a part of its holder."""
-
-
-def asked_at(at: int) -> str:
-    """Return the time at which an attempt asked for its places, as the run keeps it beside them."""
-    return f"{ASKED}{at}"
-
-
-def holder_of(run: Record) -> Holder:
-    """Return the holder that stands for the running attempt at its gates. It asked for them before it started."""
-    return Holder(run.attempt_token or "", run.generation, _asked(run.held, run.started_at or 0), run.run_id)
+"""Stands before the time at which the attempt asked for its places, which a run keeps beside them."""
 
 
 def _asked(held: Iterable[str], default: int) -> int:
@@ -42,11 +30,11 @@ def give_back_places(engine: Engine, run: Record, accept: Accept | None = None) 
     This raises nothing. A place that is not given back is freed by a look, as soon as a run waits for it. Return the
     gates at which `wake_late` may find a run that the index does not show yet.
     """
-    return give_back(engine, run.tenant, run.held, holder_of(run), accept)
+    holder = Holder(run.attempt_token or "", run.generation, _asked(run.held, run.started_at or 0), run.run_id)
+    return give_back(engine, run.tenant, run.held, holder, accept)
 
 
 def give_back_unused(engine: Engine, message: RunMessage, permit: Permit) -> None:
-    """Give back the places of an attempt that did not start."""
     holder = Holder(permit.token, message.generation, _asked(permit.held, permit.at), message.run_id)
     give_back(engine, message.tenant, permit.held, holder)
 
@@ -78,9 +66,9 @@ def give_back(
             continue
         gate = GateId.of(tenant, named)
         try:
-            returned = None
+            returned: ReturnedPlace | None = None
             if page != NO_PAGE:
-                returned = ReturnedPlace(int(page), engine.gates.give_back(gate, int(page), holder))
+                returned = int(page), engine.gates.give_back(gate, int(page), holder)
             if not wake_next(engine, gate, returned, accept):
                 late.append(gate)
         except OnthedotError as error:

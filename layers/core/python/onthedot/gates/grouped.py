@@ -23,8 +23,6 @@ Reply = TypeVar("Reply")
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """The page that a place is asked of, and the conditions."""
-
     gate: GateId
     page: int
     room: int
@@ -85,8 +83,6 @@ def _free(at: _Page, state: GateState) -> int:
 
 @dataclass(slots=True)
 class _Group(Generic[Asked, Reply]):
-    """The calls that go with one request."""
-
     asked: list[Asked] = field(default_factory=list)
     replies: Mapping[Asked, Reply] | None = None
     error: Exception | None = None

@@ -6,7 +6,7 @@ So these runs wait: none is lost, and none starts that the limits might forbid.
 import json
 import logging
 from dataclasses import asdict, fields, replace
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from onthedot.core import json_text
 from onthedot.core.items import Item, Items, whole
@@ -28,7 +28,6 @@ _LIMITS: Final = "limits"
 UNKNOWN_MS: Final = 5_000
 """While limits cannot be read, the last known ones count for this long. Then nothing starts that they may limit."""
 DAMAGED: Final = (AttributeError, KeyError, TypeError, ValueError)
-"""The errors that reading damaged limits raises."""
 Kind = TypeVar("Kind", bound=GateLimits)
 
 
@@ -58,11 +57,9 @@ class LimitsStore:
         return self._all.find(None)
 
     def find(self, tenant: str) -> TenantLimits | None:
-        """Return the limits of one tenant. None: it has none."""
         return self._found.find(tenant)
 
     def put(self, tenant: str, limits: TenantLimits | None) -> None:
-        """Set the limits of a tenant. None removes them."""
         _put(self._items, limits_key(tenant), limits)
         self._all.forget(None)
         self._found.forget(tenant)
@@ -97,11 +94,10 @@ class GateLimitsStore:
         )
 
     def find(self, tenant: str, name: str) -> GateLimits | None:
-        """Return the limits of a tenant's gate. None: there is no such gate."""
         return self._found.find((tenant, name))
 
     def put(self, tenant: str, name: str, limits: GateLimits | None) -> None:
-        """Set the limits of a gate. None deletes it. Its state stays."""
+        """Set the limits of a gate. None deletes it, and its state stays."""
         _put(self._items, gate_limits_key(tenant, name), limits)
         self._found.forget((tenant, name))
 
@@ -118,32 +114,23 @@ class GateLimitsStore:
         return None if item is None else _gate_limits(gate[0], item)
 
 
-def limits_text(limits: GateLimits) -> str:
-    """Return the limits of a gate or a tenant as they are stored. Those that are not set are left out."""
-    return json_text.to_text({name: value for name, value in asdict(limits).items() if value is not None})
-
-
 def limits_of(kind: type[Kind], text: str) -> Kind:
     """Return the limits from their text, without those that a newer version wrote. Raise one of `DAMAGED`."""
     names = {field.name for field in fields(kind)}
     known = {name: value for name, value in json.loads(text).items() if name in names and value is not None}
     for name, value in known.items():
-        if not _is_of_type(name, value):
+        types = {"put_by": (str,), "paused": (bool,)}.get(name, (int, float))
+        if type(value) not in types:
             raise ValueError(f"its {name} is {value!r}")
     return kind(**known)
-
-
-def _is_of_type(name: str, value: Any) -> bool:
-    if name == "put_by":
-        return isinstance(value, str)
-    return (type(value) is bool) == (name == "paused") and isinstance(value, int | float)
 
 
 def _put(items: Items, key: Key, limits: GateLimits | None) -> None:
     if limits is None:
         items.delete(key)
     else:
-        items.put(key, {_LIMITS: limits_text(limits)})
+        text = json_text.to_text({name: value for name, value in asdict(limits).items() if value is not None})
+        items.put(key, {_LIMITS: text})
 
 
 def _gate_limits(tenant: str, item: Item) -> GateLimits:

@@ -19,8 +19,6 @@ class LimitedGate:
 
 @dataclass(frozen=True, slots=True)
 class SeenGate:
-    """A gate as it was read just now."""
-
     gate: GateId
     limits: GateLimits | None
     """None: the gate limits nothing, because it was deleted or its limits were cleared."""
@@ -28,7 +26,6 @@ class SeenGate:
 
 
 def see(engine: Engine, gate: GateId) -> SeenGate:
-    """Read a gate. Raise Unavailable."""
     return SeenGate(gate, limits_of(engine, gate), engine.gates.read(gate))
 
 

@@ -37,20 +37,16 @@ class GateLimits:
     burst: int | None = None
     """Starts that may happen at once after a quiet time. None: 1."""
     paused: bool = False
-    """Whether nothing starts."""
     put_at: int = 0
-    """The time at which these limits were set."""
     put_by: str | None = None
     """The name of the token with which they were set. None: not known."""
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nothing starts."""
         return self.paused or self.in_flight == 0 or self.per_second == 0
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is limited."""
         return self.in_flight is None and self.per_second is None and not self.paused
 
 
@@ -64,8 +60,6 @@ class TenantLimits(GateLimits):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of all tenants that have any."""
-
     tenants: Mapping[str, TenantLimits] = field(default_factory=dict)
     known: bool = True
     """Whether these are the stored limits. False: they could not be read, and these are the last known ones or none."""

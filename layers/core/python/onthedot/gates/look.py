@@ -43,13 +43,11 @@ KEYS_MS: Final = 10_000
 """How long one look visits the keys of a gate. The next look goes on with the keys that are left."""
 FAILED_BUCKETS: Final = 5
 """A gate or key that this version cannot look at is tried again after this number of buckets."""
+_NO_FLAG: Final = dict.fromkeys(("slot", "due_at", "flagged_at", "parts"))
 
 
 class Keys(Enum):
-    """The keys of a gate after a look at them."""
-
     NONE = "none"
-    """No run waits at any key."""
     WAIT = "wait"
     """Runs may wait at some key."""
     LEFT = "left"
@@ -108,15 +106,18 @@ def _visit_key(engine: Engine, key: GateId, deadline: Deadline) -> Counter[str]:
         if seen.state.is_flagged:
             _look(engine, seen, deadline, counts)
     except Exception as error:  # noqa: BLE001 - as each slot, each key is guarded by itself
-        counts["gate_failed"] += 1
-        traceback = None if isinstance(error, Unavailable) else error
-        _LOG.error("gate_failed", extra={"gate": key.text, "error": str(error)}, exc_info=traceback)
-        look_after_failure(engine, key, keys_slot(key), error)
+        look_failed(engine, key, keys_slot(key), error, counts)
     return counts
 
 
-def look_after_failure(engine: Engine, gate: GateId, slot: str, error: Exception) -> bool:
-    """Give a gate that could not be looked at in this slot a later look. Return whether it is no longer in its way."""
+def look_failed(engine: Engine, gate: GateId, slot: str, error: Exception, counts: Counter[str]) -> bool:
+    """Give a gate that could not be looked at in this slot a later look. Return whether it is out of the way.
+
+    If it stayed, progress could not pass the slot, and each tick would read more slots.
+    """
+    counts["gate_failed"] += 1
+    traceback = None if isinstance(error, Unavailable) else error
+    _LOG.error("gate_failed", extra={"gate": gate.text, "slot": slot, "error": str(error)}, exc_info=traceback)
     try:
         buckets = WATCH_DISTANCE if isinstance(error, Unavailable) else FAILED_BUCKETS
         sets = next_look(gate, engine.clock.now(), buckets, engine.deployment.shards)
@@ -207,8 +208,7 @@ def _look_later(engine: Engine, seen: SeenGate, now: int, buckets: int, counts: 
 def _leave(engine: Engine, seen: SeenGate) -> bool:
     """Take the flag away, unless a run may be on its way to the list or the limits are being changed."""
     as_read = {"slot": seen.state.slot, "flagged_at": seen.state.flagged_at, "capacity": seen.state.capacity}
-    gone: dict[str, Any] = {"slot": None, "due_at": None, "flagged_at": None, "parts": None}
-    change = GateChange(equals=as_read, sets={**gone, **_settled(engine, seen)}, forget_priorities=True)
+    change = GateChange(equals=as_read, sets={**_NO_FLAG, **_settled(engine, seen)}, forget_priorities=True)
     return engine.gates.change(seen.gate, change).done
 
 
@@ -235,8 +235,6 @@ MANY: Final = 1_000
 
 @dataclass(slots=True)
 class QueueLook:
-    """A look at a queue while it is under way."""
-
     engine: Engine
     queues: QueueStates
     limits: Limits
@@ -244,9 +242,7 @@ class QueueLook:
     deadline: Deadline
     counts: Counter[str]
     read: int = 0
-    """Number of entries that were read."""
     left: bool = False
-    """Whether a run was left on the list."""
 
     def has_time(self) -> bool:
         return self.deadline.allows(self.engine.clock.now())
@@ -295,8 +291,7 @@ def look_at_queue(look: QueueLook, gate: GateId, slot: str) -> None:
 
 def _leave_queue(look: QueueLook, gate: GateId, state: GateState) -> bool:
     """Take the flag away, unless the gate was flagged again since it was read."""
-    none = dict.fromkeys(("slot", "due_at", "flagged_at", "parts"))
-    change = GateChange(equals={"flagged_at": state.flagged_at}, sets=none, forget_priorities=True)
+    change = GateChange(equals={"flagged_at": state.flagged_at}, sets=_NO_FLAG, forget_priorities=True)
     return look.engine.gates.change(gate, change).done
 
 
@@ -391,7 +386,6 @@ def _take_off(
 
 
 def _waiting(look: QueueLook, gate: GateId, state: GateState, priority: Priority) -> Iterator[SlotEntry]:
-    """Yield the runs that wait, the earliest first."""
     slots = [waiting_slot(gate, priority, part) for part in range(state.parts or 1)]
     for entry in heapq.merge(*(_part(look, slot) for slot in slots), key=lambda entry: (entry.due_at, entry.run_id)):
         look.read += 1

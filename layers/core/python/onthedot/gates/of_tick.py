@@ -14,7 +14,7 @@ from onthedot.core.send import QueueStates
 from onthedot.core.slots import queue_key
 from onthedot.engine import Engine
 from onthedot.gates.limits import Limits
-from onthedot.gates.look import QueueLook, fair_order, look_after_failure, look_at_gate, look_at_queue
+from onthedot.gates.look import QueueLook, fair_order, look_at_gate, look_at_queue, look_failed
 from onthedot.gates.state import GateState
 from onthedot.gates.waiting import QueueList, flag_queue
 
@@ -61,18 +61,13 @@ class TickGates:
         return found
 
     def look_at(self, gate: str, slot: str, claim_token: str, deadline: Deadline) -> bool:
+        at = GateId.read(gate)
         try:
-            return self._look_at(GateId.read(gate), slot, claim_token, deadline)
+            if at.name != QUEUE:
+                return look_at_gate(self.engine, at, slot, deadline, self.counts)
+            look_at_queue(
+                QueueLook(self.engine, self.queues, self.limits, claim_token, deadline, self.counts), at, slot
+            )
         except Exception as error:  # noqa: BLE001 - whatever is wrong with this gate, the others are looked at
-            self.counts["gate_failed"] += 1
-            traceback = None if isinstance(error, Unavailable) else error
-            _LOG.error("gate_failed", extra={"gate": gate, "slot": slot, "error": str(error)}, exc_info=traceback)
-            # If it stayed, progress could not pass the slot, and each tick would read more slots.
-            return look_after_failure(self.engine, GateId.read(gate), slot, error)
-
-    def _look_at(self, gate: GateId, slot: str, claim_token: str, deadline: Deadline) -> bool:
-        if gate.name != QUEUE:
-            return look_at_gate(self.engine, gate, slot, deadline, self.counts)
-        look = QueueLook(self.engine, self.queues, self.limits, claim_token, deadline, self.counts)
-        look_at_queue(look, gate, slot)
+            return look_failed(self.engine, at, slot, error, self.counts)
         return True

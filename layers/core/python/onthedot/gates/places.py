@@ -23,7 +23,6 @@ def page_count(limit: int) -> int:
 
 
 def room(limit: int, page: int) -> int:
-    """Return the number of places in a page."""
     return min(PAGE, max(0, limit - page * PAGE))
 
 

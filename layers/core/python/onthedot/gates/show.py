@@ -61,11 +61,8 @@ READERS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number of runs or keys that wait."""
-
     number: int = 0
     is_more: bool = False
-    """Whether there are more than the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,63 +75,28 @@ class GateUse:
     """The runs that wait longest."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownGate:
-    """A gate, or one key of it, with its limits and its use."""
-
-    named: str
-    limits: GateLimits
-    use: GateUse | None
-    """None: it could not be read."""
+ListedGate = tuple[str, GateLimits, GateUse | None]
+"""The name, the limits and the use of a gate. None: the use could not be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateDetails:
-    """A gate, or one key of it, with its holders and the keys at which runs wait."""
-
-    gate: ShownGate
-    holders: Sequence[Holder]
-    """The holders that have had their places longest."""
-    waiting_keys: Count
-    first_keys: Sequence[str]
-    """The first of the keys at which runs wait."""
-    waiting: Sequence[SlotEntry]
-    """The runs that wait longest."""
-    named: NamedRuns
-    """The runs of the holders and those that wait, as far as they can be read."""
-
-
-def show_gate(engine: Engine, tenant: str, named: str) -> GateDetails:
-    """Return a gate of a tenant, or one key of it. Raise GateNotFound or Unavailable."""
-    gate = GateId.of(tenant, named)
-    limits = engine.gates.find(tenant, gate.name) if _is_possible(gate) else None
+def find_gate(engine: Engine, gate: GateId) -> GateLimits:
+    """Return the limits of a gate or of a key. Raise GateNotFound or Unavailable."""
+    is_possible = NAME.fullmatch(gate.name) and (gate.key is None or 0 < len(gate.key) <= MOST_KEY_CHARACTERS)
+    limits = engine.gates.find(gate.tenant, gate.name) if is_possible else None
     if limits is None:
-        raise GateNotFound(named)
-    state = engine.gates.read(gate)
-    holders = _holders(engine, gate, state)
-    keys, waiting_keys = ([], Count()) if gate.is_key else _waiting_keys(engine, gate)
-    use = _use(engine, gate, state, len(holders))
-    first = holders[:MOST_NAMED]
-    return GateDetails(
-        ShownGate(gate.named, limits, use),
-        first,
-        waiting_keys,
-        keys[:MOST_NAMED],
-        use.first,
-        read_named(engine, [*(holder.run_id for holder in first), *(entry.run_id for entry in use.first)]),
-    )
+        raise GateNotFound(gate.named)
+    return limits
 
 
-def list_gates(engine: Engine, tenant: str, limit: int, cursor: str | None) -> Page[ShownGate]:
+def list_gates(engine: Engine, tenant: str, limit: int, cursor: str | None) -> Page[ListedGate]:
     """Return a page of a tenant's gates, by name. Raise Unavailable."""
     page = engine.gates.names(tenant, limit, cursor)
     uses = _uses(engine, [GateId(tenant, name) for name, _ in page.items])
-    shown = [ShownGate(name, limits, use) for (name, limits), use in zip(page.items, uses, strict=True)]
-    return Page(shown, page.cursor)
+    return Page([(*gate, use) for gate, use in zip(page.items, uses, strict=True)], page.cursor)
 
 
 def list_limits(engine: Engine, limit: int, cursor: str | None) -> Page[tuple[str, TenantLimits, GateUse | None]]:
-    """Return a page of the tenants that have limits, by name, with the use of these. Raise Unavailable."""
+    """Return a page of the tenants that have limits, by name. Raise Unavailable."""
     tenants = engine.limits.read().tenants
     names = sorted(name for name in tenants if cursor is None or name > cursor)
     page = names[:limit]
@@ -147,13 +109,9 @@ def use_of(engine: Engine, gate: GateId) -> GateUse | None:
     """Return the use of a gate. None: it cannot be read now."""
     try:
         state = engine.gates.read(gate)
-        return _use(engine, gate, state, len(_holders(engine, gate, state)))
+        return use_at(engine, gate, state, len(holders_at(engine, gate, state)))
     except Unavailable:
         return None
-
-
-def _is_possible(gate: GateId) -> bool:
-    return bool(NAME.fullmatch(gate.name)) and (gate.key is None or 0 < len(gate.key) <= MOST_KEY_CHARACTERS)
 
 
 def _uses(engine: Engine, gates: Sequence[GateId]) -> list[GateUse | None]:
@@ -167,12 +125,13 @@ def _uses(engine: Engine, gates: Sequence[GateId]) -> list[GateUse | None]:
         return list(readers.map(read, gates))
 
 
-def _holders(engine: Engine, gate: GateId, state: GateState) -> list[Holder]:
+def holders_at(engine: Engine, gate: GateId, state: GateState) -> list[Holder]:
+    """Return the holders, the one that has had its place longest first."""
     pages = [state.holders] if state.capacity is None else engine.gates.pages(gate)
     return sorted({holder for page in pages for holder in page}, key=lambda holder: (holder.at, holder.token))
 
 
-def _use(engine: Engine, gate: GateId, state: GateState, in_use: int) -> GateUse:
+def use_at(engine: Engine, gate: GateId, state: GateState, in_use: int) -> GateUse:
     if not state.is_flagged:
         return GateUse(in_use)
     parts = range(state.parts or 1)
@@ -185,7 +144,7 @@ def _use(engine: Engine, gate: GateId, state: GateState, in_use: int) -> GateUse
     return GateUse(in_use, _count(number), first[0].due_at if first else None, first[:MOST_WAITING])
 
 
-def _waiting_keys(engine: Engine, gate: GateId) -> tuple[list[str], Count]:
+def waiting_keys(engine: Engine, gate: GateId) -> tuple[list[str], Count]:
     slot = keys_slot(gate)
     page = engine.store.read_slot(slot)
     entries = [*page.items, *_more_entries(engine, slot, page, MOST_COUNTED + 1 - len(page.items))]

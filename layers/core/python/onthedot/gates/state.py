@@ -195,6 +195,6 @@ def why_refused(gate: GateId, limits: GateLimits, state: GateState) -> str | Non
 
 
 def _longest(state: GateState) -> str:
-    """Name the run that had its place longest. Holders of older versions have no run."""
+    """Name the run that had its place longest. A holder that cannot be read has no run."""
     runs = sorted((holder.at, holder.run_id) for holder in state.holders if holder.run_id)
     return f", the longest by {runs[0][1]}" if runs else ""

@@ -23,7 +23,6 @@ SET_ASIDE_MS: Final = 5_000
 MOST_COUNTED: Final = 1_000
 """Runs of a gate that a look reads to count them."""
 HOUR: Final = 60
-"""Buckets."""
 OLDEST: Final = "gate_oldest_seconds"
 """The name of the count that is the largest of its values, not their sum."""
 
@@ -72,7 +71,6 @@ def is_list_empty(engine: Engine, seen: SeenGate) -> bool:
 
 
 def is_before(entry: SlotEntry, due_at: int, run_id: str) -> bool:
-    """Return whether the entry is before this run in their list."""
     return _order(entry) < (due_at, run_id)
 
 
@@ -111,12 +109,10 @@ class QueueList:
         return (self.state.flagged_at or 0) + DECISION_MS
 
     def slot_for(self, run_id: str) -> str:
-        """Return the part of the list on which the run waits."""
         return waiting_slot(self.gate, self.priority, shard_of(run_id, self.state.parts or 1))
 
 
 def flag_queue(engine: Engine, pool: str, priority: Priority, now: int, state: GateState | None = None) -> QueueList:
-    """Flag the gate of a queue, and return its list. Raise Unavailable."""
     gate = queue_gate(queue_key(pool, priority))
     return QueueList(gate, priority, flag_gate(engine, gate, priority, now, state))
 

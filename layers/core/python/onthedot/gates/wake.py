@@ -10,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import cycle
 from typing import Final, TypeVar
 
@@ -55,36 +55,11 @@ FEW_KEYS: Final = 10
 """More keys than this are visited side by side."""
 VISITORS: Final = 16
 
+ReturnedPlace = tuple[int, GateState]
+"""The page of a place that was given back, and the state after that: of a page other than 0, its holders only."""
 Visited = TypeVar("Visited")
 _LOG: Final = logging.getLogger(__name__)
 _CHANCE: Final = random.Random()  # noqa: S311 - it keeps processes apart that wake runs at the same moment
-
-
-@dataclass(frozen=True, slots=True)
-class ReturnedPlace:
-    """A place that was given back, and its page after that."""
-
-    page: int
-    state: GateState
-    """Of a page other than 0 it has the holders only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """How many runs to wake, and from how many of the first ones to choose them."""
-
-    count: int
-    among: int
-    unserved: int = MOST_UNSERVED
-    """Most runs of pools without a worker that are woken too."""
-
-
-@dataclass(frozen=True, slots=True)
-class Woken:
-    """A run that was taken off a list, and the instant for which it is sent."""
-
-    entry: SlotEntry
-    message: RunMessage
 
 
 def wake_next(
@@ -95,7 +70,7 @@ def wake_next(
     `returned` is the place that the caller has given back just now. Return False if no run is shown on the list, and
     one may have gone there just now: the index may lag, and the caller should try once more after `LAG_MS`.
     """
-    state = returned.state if returned is not None and returned.page == 0 else engine.gates.read(gate)
+    state = returned[1] if returned is not None and returned[0] == 0 else engine.gates.read(gate)
     if not state.is_flagged:
         return True
     seen = SeenGate(gate, limits_of(engine, gate), state)
@@ -104,8 +79,8 @@ def wake_next(
         return True
     now = engine.clock.now()
     # Attempts that end together wake different runs: each one takes any of the first, which all have a place.
-    wanted = Wanted(1, min(free, MOST_AMONG))
-    woken = _wake(engine, seen, wanted, Deadline.after(now, patience.SEND_MS), accept)
+    deadline = Deadline.after(now, patience.SEND_MS)
+    woken = _wake(engine, seen, 1, deadline, among=min(free, MOST_AMONG), most_unserved=MOST_UNSERVED, accept=accept)
     return bool(woken) or now - (state.flagged_at or 0) > FRESH_MS
 
 
@@ -154,7 +129,7 @@ def wake_free(engine: Engine, gate: GateId, deadline: Deadline) -> int:
     while deadline.allows(engine.clock.now()):
         seen = see(engine, gate)
         free = free_places(engine, seen) if seen.state.is_flagged else 0
-        woken = wake(engine, seen, free, deadline) if free else 0
+        woken = _wake(engine, seen, free, deadline, among=free, most_unserved=MOST_UNSERVED_OF_LOOK) if free else 0
         total += woken
         if not woken or seen.limits is not None:
             break
@@ -179,29 +154,33 @@ def free_places(engine: Engine, seen: SeenGate, returned: ReturnedPlace | None =
     if limits.in_flight is not None and free:
         capacity = places.layout(limits.in_flight)
         if returned is not None and capacity is not None and state.capacity == capacity:
-            return min(free, max(0, places.room(capacity, returned.page) - len(returned.state.holders)))
+            page, after = returned
+            return min(free, max(0, places.room(capacity, page) - len(after.holders)))
         has_pages = state.capacity is not None or capacity is not None
         pages = engine.gates.pages(seen.gate) if has_pages else [state.holders]
         free = min(free, places.free(limits.in_flight, pages))
     return max(free, 0)
 
 
-def wake(engine: Engine, seen: SeenGate, count: int, deadline: Deadline) -> int:
-    """Take up to `count` runs off the lists and send them. Return how many of them a worker can start.
+def _wake(
+    engine: Engine,
+    seen: SeenGate,
+    count: int,
+    deadline: Deadline,
+    *,
+    among: int,
+    most_unserved: int,
+    accept: Accept | None = None,
+) -> int:
+    """Take up to `count` runs off the lists, any `among` the first, and send them. Return how many can be started.
 
     A run of a pool without a worker is woken too, and the next one after it. The runs of each priority go in the order
     of their fire times.
     """
-    return _wake(engine, seen, Wanted(count, count, MOST_UNSERVED_OF_LOOK), deadline)
-
-
-def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, accept: Accept | None = None) -> int:
-    woken: list[Woken] = []
+    woken = unserved = 0
     tried: set[str] = set()
-    unserved = 0
-    among = wanted.among
-    while (missing := wanted.count + unserved - len(woken)) > 0 and unserved <= wanted.unserved:
-        chosen = _choose(engine, seen, Wanted(missing + unserved, among), tried)
+    while (missing := count + unserved - woken) > 0 and unserved <= most_unserved:
+        chosen = _choose(engine, seen, missing + unserved, among, tried)
         if not chosen or not deadline.allows(engine.clock.now()):
             break
         lonely = _unserved(engine, chosen)
@@ -215,9 +194,9 @@ def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, ac
         _send(engine, taken, accept, deadline)
         if not taken:
             among *= WIDER  # others wake runs here too, and the index does not show yet which
-        woken += taken
-        unserved += sum(one.entry.run_id in lonely for one in taken)
-    return len(woken) - unserved
+        woken += len(taken)
+        unserved += sum(message.run_id in lonely for message in taken)
+    return woken - unserved
 
 
 def reserve_instants(engine: Engine, seen: SeenGate, count: int) -> Sequence[int] | None:
@@ -249,9 +228,9 @@ def _unserved(engine: Engine, entries: Sequence[SlotEntry]) -> set[str]:
     return {one.run_id for one in pulled if not {(one.pool, None), (one.pool, one.tenant)} & serving}
 
 
-def _choose(engine: Engine, seen: SeenGate, wanted: Wanted, tried: set[str]) -> list[SlotEntry]:
+def _choose(engine: Engine, seen: SeenGate, count: int, among: int, tried: set[str]) -> list[SlotEntry]:
     """Choose runs from the lists in turns."""
-    most = min(max(wanted.count, wanted.among), AT_ONCE)
+    most = min(max(count, among), AT_ONCE)
     lists: dict[Priority, list[SlotEntry]] = {}
     chosen: list[SlotEntry] = []
     turn = cycle(turns(fresh_generation()))
@@ -265,7 +244,7 @@ def _choose(engine: Engine, seen: SeenGate, wanted: Wanted, tried: set[str]) -> 
             chosen.append(lists[priority].pop(0))
         else:
             left.discard(priority)
-    return chosen if wanted.count >= len(chosen) else _CHANCE.sample(chosen, wanted.count)
+    return chosen if count >= len(chosen) else _CHANCE.sample(chosen, count)
 
 
 def _not_expired(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline) -> list[SlotEntry]:
@@ -287,8 +266,8 @@ def _not_expired(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadlin
 
 def _take_off(
     engine: Engine, seen: SeenGate, entries: Sequence[SlotEntry], lonely: Collection[str], deadline: Deadline
-) -> list[Woken] | None:
-    """Take the entries off the list that are still on it. None: all instants that are near are taken.
+) -> list[RunMessage] | None:
+    """Take the entries off the list that are still on it, and return their messages. None: no instant is near.
 
     At a gate with a rate each one gets an instant, except the `lonely` runs, which no worker can start.
     """
@@ -321,7 +300,7 @@ def _take_off(
         if (why := fault_of(outcome, move) or misplaced(entry, outcome)) is not None:
             _set_aside(engine, entry, why)
     return [
-        Woken(entry, _message(entry, seen.gate, instants.get(entry.run_id, entry.due_at)))
+        replace(message_for(entry), due_at=instants.get(entry.run_id, entry.due_at), woken=seen.gate.named)
         for entry, outcome in zip(entries, outcomes, strict=True)
         if is_written(outcome, lambda current: current.claim_token == token)
     ]
@@ -332,13 +311,8 @@ def _set_aside(engine: Engine, entry: SlotEntry, why: str) -> None:
     set_aside(engine, Counter(), entry.slot, {entry.run_id: why}, deadline)
 
 
-def _message(entry: SlotEntry, gate: GateId, due_at: int) -> RunMessage:
-    return replace(message_for(entry), due_at=due_at, woken=gate.named)
-
-
-def _send(engine: Engine, woken: Sequence[Woken], accept: Accept | None, deadline: Deadline) -> None:
+def _send(engine: Engine, woken: Sequence[RunMessage], accept: Accept | None, deadline: Deadline) -> None:
     """Send the woken runs. A run that cannot be sent stays in its watch slot, for the sweep."""
-    kept = {one.message.run_id for one in woken if accept is not None and accept(one.message)}
-    messages = [one.message for one in woken if one.message.run_id not in kept]
+    messages = [message for message in woken if accept is None or not accept(message)]
     if messages:
         engine.queues.send(messages, deadline)

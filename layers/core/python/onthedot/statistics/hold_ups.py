@@ -211,10 +211,10 @@ def gate_hold_ups(engine: Engine, tenant: str) -> Sequence[HoldUp]:
     """Return the limits of the tenant and its gates at which runs wait. Raise Unavailable."""
     found = [*_of_tenant(engine, tenant)]
     gates = list_gates(engine, tenant, MOST_GATES, None).items
-    for gate in gates:
-        found += _at(GateId(tenant, gate.named), gate.limits, gate.use)
+    for name, limits, use in gates:
+        found += _at(GateId(tenant, name), limits, use)
     with ThreadPoolExecutor(READERS) as readers:
-        named = [GateId(tenant, gate.named) for gate in gates]
+        named = [GateId(tenant, name) for name, _, _ in gates]
         found += [hold_up for hold_up in readers.map(lambda gate: _at_keys(engine, gate), named) if hold_up is not None]
     return found
 
