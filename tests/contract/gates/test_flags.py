@@ -55,11 +55,9 @@ def test_every_field_is_set_and_removed(gates: GateStore) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        GateChange(equals={"flagged_at": FLAG["flagged_at"] + 1}),
         GateChange(equals={"flagged_at": None}),
         GateChange(equals={"parts": 1}),
         GateChange(equals={"slot": "watch#0#1", "parts": None}),
-        GateChange(equals={"capacity": None, "slot": None}),
         GateChange(above={"flagged_at": FLAG["flagged_at"]}),
         GateChange(above={"next_start": -1}),
         GateChange(increments={"next_start": 1}),
@@ -93,10 +91,6 @@ def test_priorities_are_added_forgotten_and_replaced(gates: GateStore) -> None:
     assert priorities(GateChange(priorities=frozenset({MEDIUM}), forget_priorities=True)) == {MEDIUM}
     assert priorities(GateChange(forget_priorities=True)) == frozenset()
     assert gates.read(GATE) == GateState(parts=1)
-
-
-def test_an_empty_change_is_done(gates: GateStore) -> None:
-    assert gates.change(GATE, GateChange()) == GateAnswer(True, GateState())
 
 
 def test_a_flagged_gate_is_in_its_slot_as_long_as_it_is_flagged(gates: GateStore, store: RunStore) -> None:

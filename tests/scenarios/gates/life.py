@@ -1,7 +1,6 @@
 """A random life of gates: runs of all kinds, limits that change while runs wait, and faults by chance. By seed."""
 
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -63,7 +62,6 @@ class Life:
     """The time at which the last fault has struck."""
     pace: tuple[int, ...] = QUICKLY
     """How many attempts are short or long."""
-    acts: Counter[str] = field(default_factory=Counter)
 
     def api(self) -> Engine:
         return self.gated.machine()
@@ -186,12 +184,10 @@ class Life:
         return [*changes, self._pause_job, self._resume_jobs, self._cancel, self._patch, self._extra, self._redrive]
 
     def _put(self) -> None:
-        self.acts["put"] += 1
         name = self.chance.choice(NAMES)
         put_gate(self.api(), self.chance.choice(TENANTS), name, self._limits(name))
 
     def _pause_gate(self) -> None:
-        self.acts["pause gate"] += 1
         tenant, name = self.chance.choice(TENANTS), self.chance.choice(NAMES)
         stopped = (
             replace(self._limits(name), paused=True),
@@ -202,7 +198,6 @@ class Life:
 
     def _resume_gate(self) -> None:
         """Resume the gates that are stopped."""
-        self.acts["resume gate"] += 1
         api = self.api()
         for tenant in TENANTS:
             for name in NAMES:
@@ -211,11 +206,9 @@ class Life:
                     put_gate(api, tenant, name, self._limits(name))
 
     def _delete(self) -> None:
-        self.acts["delete"] += 1
         delete_gate(self.api(), self.chance.choice(TENANTS), self.chance.choice(NAMES))
 
     def _put_tenant(self) -> None:
-        self.acts["put tenant"] += 1
         tenant = self.chance.choice(TENANTS)
         if self.chance.random() < 0.3:
             clear_limits(self.api(), tenant)
@@ -228,24 +221,20 @@ class Life:
         return self.chance.sample(self.jobs, min(len(self.jobs), 3))
 
     def _pause_job(self) -> None:
-        self.acts["pause job"] += 1
         for tenant, job_id in self._some_jobs():
             pause_job(self.api(), tenant, job_id)
 
     def _resume_jobs(self) -> None:
-        self.acts["resume jobs"] += 1
         for tenant, job_id in list(self.jobs):
             job = self.gated.world.store.get(job_id)
             if job is not None and job.status is Status.PAUSED:
                 resume_job(self.api(), tenant, job_id)
 
     def _cancel(self) -> None:
-        self.acts["cancel"] += 1
         for tenant, job_id in self._some_jobs()[:1]:
             cancel_job(self.api(), tenant, job_id)
 
     def _patch(self) -> None:
-        self.acts["patch"] += 1
         gates = self._named()
         patch = JobPatch({"gates": gates})
         for tenant, job_id in self._some_jobs():
@@ -253,7 +242,6 @@ class Life:
 
     def _extra(self) -> None:
         """Run a job now, or give it to one worker."""
-        self.acts["run now"] += 1
         for tenant, job_id in self._some_jobs():
             workers = self.gated.world.registry.workers()
             if self.chance.random() < 0.5 or not workers:
@@ -262,7 +250,6 @@ class Life:
                 assign_to_worker(self.api(), tenant, job_id, self.chance.choice(list(workers)).worker_id)
 
     def _redrive(self) -> None:
-        self.acts["redrive"] += 1
         redrive_matching(self.api(), self.chance.choice(TENANTS))
 
     # The end
@@ -305,7 +292,6 @@ class Life:
 
     def _settle(self) -> None:
         """Resume all that is stopped."""
-        self.changing = False
         api = self.api()
         for tenant in TENANTS:
             for name in NAMES:

@@ -38,11 +38,6 @@ def api(world: World) -> Api:
     return Api(world)
 
 
-@pytest.fixture
-def simulation(world: World) -> Simulation:
-    return Simulation(world)
-
-
 def stored(world: World, run_id: str) -> Record:
     run = world.store.get(run_id)
     assert run is not None
@@ -96,8 +91,9 @@ def test_a_waiting_run_that_is_stopped_leaves_the_list_and_never_runs(  # noqa: 
     assert len(simulation.target.times_of(other.run_id)) == 1
 
 
-@pytest.mark.parametrize("slow", [0.05, 0.0001])
-@pytest.mark.parametrize("raised", [GateLimits(per_second=50), GateLimits(per_second=5, burst=3)])
+@pytest.mark.parametrize(
+    ("slow", "raised"), [(0.05, GateLimits(per_second=5, burst=3)), (0.0001, GateLimits(per_second=50))]
+)
 def test_a_raised_rate_lets_waiting_and_new_runs_start_within_a_minute(
     api: Api, simulation: Simulation, world: World, slow: float, raised: GateLimits
 ) -> None:
@@ -285,3 +281,12 @@ def test_a_flag_that_no_tick_sees_is_given_a_slot_by_the_next_run_that_waits(
     state = world.gates.read(STRIPE)
     assert slot_shard(state.slot or "") < world.deployment.shards
     assert (state.due_at or 0) > world.clock.now()
+
+
+def test_one_lease_gets_behind_the_runs_that_wait_at_a_stopped_gate(
+    api: Api, simulation: Simulation, world: World
+) -> None:
+    waiting = [api.job(gates=["stripe"], target=SHELL) for _ in range(30)]
+    free = api.job(target=SHELL)
+    assert a_worker(api).take()["execution_id"] == free
+    assert {stored(world, run_id).status for run_id in waiting} <= {Status.PENDING, Status.DISPATCHED}

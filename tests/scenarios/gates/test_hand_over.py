@@ -17,7 +17,7 @@ from onthedot.core.start import Done, Verdict
 from onthedot.gates.limits import GateLimits
 from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.targets.types import HttpTarget
-from tests.builders import World, a_world
+from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.simulation import NEVER, NoLeases, Simulation
 
@@ -132,12 +132,20 @@ def offered(chain: Chain, ends_at: int | None = None, **fields: object) -> bool:
     return next_run.accept(woken)
 
 
-def test_a_run_of_the_same_queue_that_is_due_is_taken_over(chain: Chain) -> None:
-    assert offered(chain)
-
-
-def test_a_run_of_another_pool_is_not_taken_over(chain: Chain) -> None:
-    assert not offered(chain, pool="long")
+@pytest.mark.parametrize(
+    ("fields", "taken"),
+    [
+        ({}, True),
+        ({"pool": "long"}, False),
+        ({"priority": Priority.LOW}, False),
+        ({"due_at": NOON + 1}, False),
+    ],
+    ids=["same queue", "other pool", "other priority", "not due"],
+)
+def test_a_run_of_the_same_queue_that_is_due_is_taken_over(
+    chain: Chain, fields: dict[str, object], taken: bool
+) -> None:
+    assert offered(chain, **fields) is taken  # type: ignore[arg-type]
 
 
 def test_a_run_of_a_pool_that_is_gone_is_not_taken_over(chain: Chain) -> None:
@@ -145,18 +153,10 @@ def test_a_run_of_a_pool_that_is_gone_is_not_taken_over(chain: Chain) -> None:
     assert not NextRun(chain.world.engine, message, chain.world.clock.now(), None).accept(message)
 
 
-def test_a_run_of_another_priority_is_not_taken_over_since_each_has_its_share_of_workers(chain: Chain) -> None:
-    assert not offered(chain, priority=Priority.LOW)
-
-
 def test_priorities_that_share_a_queue_share_its_workers(chain: Chain) -> None:
     message = replace(chain.received().message, pool="long")
     next_run = NextRun(chain.world.engine, message, chain.world.clock.now(), None)
     assert next_run.accept(replace(message, run_id="job_next", priority=Priority.LOW))
-
-
-def test_a_run_that_is_not_due_is_not_taken_over(chain: Chain) -> None:
-    assert not offered(chain, due_at=chain.world.clock.now() + 1)
 
 
 @pytest.mark.parametrize(("left_ms", "taken"), [(60_000 + MARGIN_MS, True), (60_000 + MARGIN_MS - 1, False)])

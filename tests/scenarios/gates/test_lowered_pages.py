@@ -1,7 +1,6 @@
 """A gate of several pages whose limit was lowered: its places are counted alike by who asks and by who wakes."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,17 +13,13 @@ from onthedot.gates.places import lay_out, page_count, room
 from onthedot.gates.state import GateState, Holder
 from onthedot.gates.state_store import GateStore
 from onthedot.gates.wake import free_places
-from tests.builders import World, a_world
+from onthedot.jobs.change import cancel_job
+from tests.builders import World
+from tests.scenarios.gates.one_place import GATE, one_place
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api
 
 STRIPE = GateId("acme", "stripe")
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
 
 
 def fill(world: World, limit: int, **pages: int) -> None:
@@ -89,3 +84,24 @@ def test_the_end_of_an_attempt_at_a_large_gate_wakes_a_run_by_its_own_page(
     woken = world.store.get(job_id)
     assert woken is not None
     assert woken.woken == "stripe"
+
+
+def test_no_attempt_more_than_the_lowered_limit_starts_when_those_of_one_page_end() -> None:
+    """Twenty attempts run when the limit becomes five. A look leaves, and the attempts of page 0 end."""
+    with one_place() as gate:
+        gate.limit(20)
+        attempts = [gate.started(gate.submit()) for _ in range(20)]
+        gate.limit(5)
+        gate.waits(gate.submit())
+        cancel_job(gate.world.engine, GATE.tenant, gate.runs.pop().run_id)
+        gate.keep(*attempts)
+        gate.look()
+        gate.look()  # the flag is old enough now
+        first_page = [one for one in attempts if gate.simulation.stored(one.run).held[0].startswith("0#")]
+        for started in first_page:
+            gate.finish(started)
+        gate.work(gate.submit())
+        for started in attempts:
+            if started not in first_page:
+                gate.finish(started)
+        gate.let_all_end()

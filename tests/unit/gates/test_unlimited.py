@@ -1,7 +1,6 @@
 """A run without gates asks none, but the limits of its tenant hold for it."""
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +17,7 @@ from onthedot.gates.limits import TenantLimits
 from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.targets.types import HttpTarget
 from onthedot.wiring.points import FeaturePoints
-from tests.builders import World, a_world
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as made:
-        yield made
+from tests.builders import World
 
 
 def _request() -> JobRequest:

@@ -1,6 +1,5 @@
 """Gates are set, shown, listed and deleted by their tenant, and limits are in force when a call answers."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,23 +16,12 @@ from onthedot.gates import manage, show
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import IN_FORCE_MS, KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
 from onthedot.gates.state_store import GateStore
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.unit.api.gates.kit import hold, park, status_and_slot
-from tests.unit.api.kit import ACME, Api, fields_of, message_of
+from tests.unit.api.kit import ACME, Api, fields_of
 
 IDLE = {"in_use": 0, "waiting": 0, "waiting_is_more": False, "oldest_waiting_seconds": None}
 NO_KEYS = {"waiting_keys": 0, "waiting_keys_is_more": False, "first_waiting_keys": []}
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 def put(api: Api, name: str, /, **fields: Any) -> Response:
@@ -70,69 +58,48 @@ def test_the_body_replaces_all_limits(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "field", "message"),
+    ("fields", "field"),
     [
-        ({"in_flight": -1}, "in_flight", "from 0 to 1,000"),
-        ({"in_flight": 1_001}, "in_flight", "from 0 to 1,000"),
-        ({"in_flight": 2.5}, "in_flight", "whole number"),
-        ({"in_flight": "5"}, "in_flight", "whole number"),
-        ({"in_flight": True}, "in_flight", "whole number"),
-        ({"per_second": -1}, "per_second", "must be 0, or from"),
-        ({"per_second": 0.00001}, "per_second", "must be 0, or from"),
-        ({"per_second": 201}, "per_second", "must be 0, or from"),
-        ({"per_second": "1"}, "per_second", "number"),
-        ({"per_second": 10**400}, "per_second", ""),
-        ({"burst": 2}, "burst", "works only with per_second; add it, or remove burst"),
-        ({"per_second": 1, "burst": 0}, "burst", "from 1 to 10,000"),
-        ({"per_second": 1, "burst": 10_001}, "burst", "from 1 to 10,000"),
-        ({"paused": "yes"}, "paused", "true nor false"),
-        ({"weight": 2}, "weight", "unknown field"),
-        ({"inflight": 2}, "inflight", "did you mean in_flight?"),
-        ({"name": "x"}, "name", "unknown field"),
+        ({"in_flight": -1}, "in_flight"),
+        ({"in_flight": 1_001}, "in_flight"),
+        ({"in_flight": 2.5}, "in_flight"),
+        ({"per_second": -1}, "per_second"),
+        ({"per_second": 0.00001}, "per_second"),
+        ({"per_second": 201}, "per_second"),
+        ({"per_second": 10**400}, "per_second"),
+        ({"burst": 2}, "burst"),
+        ({"per_second": 1, "burst": 0}, "burst"),
+        ({"per_second": 1, "burst": 10_001}, "burst"),
+        ({"per_second": 0.0001, "burst": 260}, "burst"),
+        ({"paused": "yes"}, "paused"),
+        ({"weight": 2}, "weight"),
     ],
 )
-def test_bad_limits_are_refused_by_their_field(api: Api, fields: dict[str, Any], field: str, message: str) -> None:
+def test_bad_limits_are_refused_by_their_field(api: Api, fields: dict[str, Any], field: str) -> None:
     response = put(api, "stripe", **fields)
     assert (response.status, fields_of(response)) == (422, {field})
-    assert message in message_of(response)
     assert api.get("/v1/gates/stripe").status == 404
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"[]", b"null", b"{", b'{"in_flight": 1, "in_flight": 2}', b'{"per_second": NaN}']
-)
+@pytest.mark.parametrize("body", [b"", b"[]", b'{"per_second": NaN}'])
 def test_a_body_that_is_no_object_is_refused(api: Api, body: bytes) -> None:
     assert api.call("PUT", "/v1/gates/stripe", body).status == 400
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("Stripe", "1 to 64"),
-        ("a" * 65, "1 to 64"),
-        ("a%20b", "1 to 64"),
-        ("%C3%BC", "1 to 64"),
-        ("@tenant", "1 to 64"),
-        ("a/b", "1 to 64"),
-        ("a%0A", "1 to 64"),
-        (":", "1 to 64"),
-        ("customer:42", "change customer"),
-        ("customer:", "change customer"),
-    ],
+    "name", ["Stripe", "a" * 65, "%C3%BC", "@tenant", "a/b", "a%0A", ":", "customer:42", "customer:"]
 )
-def test_what_is_no_name_of_a_gate_is_refused(api: Api, name: str, message: str) -> None:
+def test_what_is_no_name_of_a_gate_is_refused(api: Api, name: str) -> None:
     response = put(api, name, in_flight=1)
     assert (response.status, fields_of(response)) == (422, {"name"})
-    assert message in message_of(response)
     assert api.get("/v1/gates").body["gates"] == []
 
 
-@pytest.mark.parametrize("name", ["none", "Stripe", "@tenant", "none:1", "a" * 65, "stripe:", "stripe:" + "k" * 129])
+@pytest.mark.parametrize("name", ["none", "@tenant", "none:1", "stripe:", "stripe:" + "k" * 129])
 def test_what_is_not_there_is_not_found(api: Api, name: str) -> None:
     put(api, "stripe", in_flight=1)
     response = api.get(f"/v1/gates/{name}")
     assert (response.status, response.body["error"]["code"]) == (404, "not_found")
-    assert "no such gate" in response.body["error"]["message"]
 
 
 def test_anothers_gate_answers_exactly_like_a_missing_one(api: Api) -> None:
@@ -150,18 +117,6 @@ def test_anothers_gate_answers_exactly_like_a_missing_one(api: Api) -> None:
     assert shown(api, "stripe")["in_flight"] == 1
 
 
-@pytest.mark.parametrize(
-    ("role", "read", "write"), [("admin", 200, 200), ("operator", 200, 200), ("viewer", 200, 403), ("worker", 403, 403)]
-)
-def test_a_role_may_do_what_it_may(api: Api, role: str, read: int, write: int) -> None:
-    put(api, "stripe", in_flight=1)
-    caller = api.called_by(role=role)
-    assert caller.get("/v1/gates").status == read
-    assert caller.get("/v1/gates/stripe").status == read
-    assert put(caller, "stripe", in_flight=2).status == write
-    assert caller.call("DELETE", "/v1/gates/stripe").status == write
-
-
 def test_gates_are_listed_by_name_page_by_page(api: Api) -> None:
     for number in range(5):
         put(api, f"g{number}", in_flight=number)
@@ -176,7 +131,7 @@ def test_gates_are_listed_by_name_page_by_page(api: Api) -> None:
     assert pages == [["g0", "g1"], ["g2", "g3"], ["g4"]]
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "cursor=x", "cursor=", "colour=red"])
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "cursor=x"])
 def test_a_bad_query_is_refused_by_its_field(api: Api, query: str) -> None:
     response = api.get(f"/v1/gates?{query}")
     assert (response.status, fields_of(response)) == (422, {query.partition("=")[0]})
@@ -195,7 +150,6 @@ def test_a_tenant_has_at_most_a_thousand_gates(api: Api, world: World) -> None:
         world.engine.gates.put("acme", f"g{number}", GateLimits(in_flight=1))
     response = put(api, "one-more", in_flight=1)
     assert (response.status, fields_of(response)) == (422, {"name"})
-    assert "at most 1,000" in message_of(response)
     assert put(api, "g7", in_flight=2).status == 200
     assert put(api.called_by("other"), "one-more", in_flight=1).status == 200
     assert api.call("DELETE", "/v1/gates/g7").status == 200
@@ -305,17 +259,13 @@ def test_a_paused_gate_that_goes_on_wakes_the_runs_that_wait(api: Api, world: Wo
     world.received()
     for job_id in waiting:
         park(world, job_id, "stripe")
+    put(api, "stripe", in_flight=0)
+    assert {status_and_slot(world, job_id) for job_id in waiting} == {("PENDING", "wait")}, (
+        "no stricter limit wakes one"
+    )
     put(api, "stripe", in_flight=2)
     assert [status_and_slot(world, job_id) for job_id in waiting].count(("DISPATCHED", "watch")) == 2
     assert len(world.received()) == 2
-
-
-def test_a_stricter_limit_wakes_none(api: Api, world: World) -> None:
-    put(api, "stripe", in_flight=1)
-    job_id = api.job(gates=["stripe"])
-    park(world, job_id, "stripe")
-    put(api, "stripe", in_flight=0)
-    assert status_and_slot(world, job_id) == ("PENDING", "wait")
 
 
 def test_the_runs_that_wait_at_a_deleted_gate_and_its_keys_go_on(api: Api, world: World) -> None:
@@ -407,18 +357,3 @@ def test_slow_reads_do_not_hold_a_list_up(api: Api, world: World, monkeypatch: p
 
     monkeypatch.setattr(show, "use_of", slow)
     assert [gate["in_use"] for gate in api.get("/v1/gates").body["gates"]] == [0, 0, None]
-
-
-@pytest.mark.parametrize(
-    ("model", "field", "least", "most"),
-    [
-        ("GateFields", "in_flight", 0, 1_000),
-        ("GateFields", "per_second", 0, 200),
-        ("GateFields", "burst", 1, 10_000),
-        ("TenantLimitsFields", "in_flight", 0, 1_000),
-        ("TenantLimitsFields", "weight", 1, 1_000),
-    ],
-)
-def test_openapi_has_the_bounds_of_limits(api: Api, model: str, field: str, least: float, most: float) -> None:
-    schema = api.call("GET", "/openapi.json").body["components"]["schemas"][model]["properties"][field]
-    assert (schema["minimum"], schema["maximum"]) == (least, most)

@@ -4,25 +4,13 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from onthedot.access import signing_store
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.unit.api.kit import Api, a_worker, fields_of
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 def keys(api: Api) -> list[dict[str, Any]]:
@@ -53,7 +41,6 @@ def test_a_rotated_key_signs_on_for_the_overlap(api: Api, world: World) -> None:
 
 
 def test_the_overlap_is_longer_than_workers_remember_keys(api: Api) -> None:
-    assert fields_of(rotate(api, overlap_seconds=119)) == {"overlap_seconds"}
     assert rotate(api, overlap_seconds=120).status == 200
     assert signing_store.SIGNING_MS < 120_000
 
@@ -62,27 +49,11 @@ def test_a_rotation_needs_no_body(api: Api) -> None:
     assert api.call("POST", "/v1/signing-keys/rotate").status == 200
 
 
-@pytest.mark.parametrize(
-    ("fields", "name"),
-    [
-        ({"overlap_seconds": -1}, "overlap_seconds"),
-        ({"overlap_seconds": 2_592_001}, "overlap_seconds"),
-        ({"overlap_seconds": 1.5}, "overlap_seconds"),
-        ({"overlap_seconds": None}, "overlap_seconds"),
-        ({"overlap": 1}, "overlap"),
-    ],
-)
-def test_a_bad_rotation_is_refused_by_name(api: Api, fields: dict[str, Any], name: str) -> None:
-    response = rotate(api, **fields)
-    assert (response.status, fields_of(response)) == (422, {name})
+@pytest.mark.parametrize("seconds", [119, 2_592_001, 150.5, None])
+def test_a_bad_overlap_is_refused_by_name(api: Api, seconds: float | None) -> None:
+    response = rotate(api, overlap_seconds=seconds)
+    assert (response.status, fields_of(response)) == (422, {"overlap_seconds"})
     assert len(keys(api)) == 1
-
-
-@pytest.mark.parametrize(("role", "status"), [("admin", 200), ("operator", 200), ("viewer", 403), ("worker", 403)])
-def test_only_operators_see_and_rotate_them(api: Api, role: str, status: int) -> None:
-    caller = api.called_by(role=role)
-    assert caller.get("/v1/signing-keys").status == status
-    assert rotate(caller).status == status
 
 
 def test_each_tenant_has_its_own(api: Api) -> None:

@@ -1,28 +1,16 @@
 """Limits of tenants are set, listed and removed by an admin, for all tenants of the stage."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from onthedot.api.http import Response
 from onthedot.gates.limits import IN_FORCE_MS, TenantLimits
-from tests.builders import NOON, World, a_world
+from tests.builders import NOON, World
 from tests.unit.api.gates.kit import hold, park, status_and_slot
-from tests.unit.api.kit import Api, fields_of, message_of
+from tests.unit.api.kit import Api, fields_of
 
 IDLE = {"in_use": 0, "waiting": 0, "waiting_is_more": False, "oldest_waiting_seconds": None}
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 def put(api: Api, tenant: str, /, **fields: Any) -> Response:
@@ -50,26 +38,17 @@ def test_the_body_replaces_all_limits(api: Api, world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "field", "message"),
-    [
-        ({"weight": 0}, "weight", "from 1 to 1,000"),
-        ({"weight": 1_001}, "weight", "from 1 to 1,000"),
-        ({"weight": 1.5}, "weight", "whole number"),
-        ({"in_flight": -1}, "in_flight", "from 0 to 1,000"),
-        ({"per_second": 1_000}, "per_second", "must be 0, or from"),
-        ({"burst": 2}, "burst", "works only with per_second; add it, or remove burst"),
-        ({"tenant": "x"}, "tenant", "unknown field"),
-    ],
+    ("field", "value"), [("weight", 0), ("weight", 1_001), ("weight", 1.5), ("in_flight", -1), ("tenant", "x")]
 )
-def test_bad_limits_are_refused_by_their_field(api: Api, fields: dict[str, Any], field: str, message: str) -> None:
-    response = put(api, "shop", **fields)
+def test_bad_limits_are_refused_by_their_field(api: Api, field: str, value: Any) -> None:
+    response = put(api, "shop", **{field: value})
     assert (response.status, fields_of(response)) == (422, {field})
-    assert message in message_of(response)
     assert api.get("/v1/limits").body["limits"] == []
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE"])
-@pytest.mark.parametrize("tenant", ["a" * 101, "a%0Ab"])
+@pytest.mark.parametrize(
+    ("method", "tenant"), [("PUT", "a" * 101), ("PUT", "a%0Ab"), ("PUT", "onthedot"), ("DELETE", "a%0Ab")]
+)
 def test_what_is_no_tenant_is_refused(api: Api, method: str, tenant: str) -> None:
     response = api.send(method, f"/v1/limits/{tenant}")
     assert (response.status, fields_of(response)) == (422, {"tenant"})
@@ -87,11 +66,6 @@ def test_other_roles_may_not_even_look(api: Api, role: str) -> None:
     answers = [caller.get("/v1/limits"), put(caller, "acme", in_flight=9), caller.call("DELETE", "/v1/limits/acme")]
     assert {(answer.status, answer.body["error"]["code"]) for answer in answers} == {(403, "forbidden")}
     assert api.get("/v1/limits").body["limits"][0]["in_flight"] == 5
-
-
-def test_a_refusal_names_the_role_that_is_needed(api: Api) -> None:
-    response = api.called_by(role="operator").get("/v1/limits")
-    assert response.body["error"]["message"].endswith("use an admin's")
 
 
 def test_tenants_are_listed_by_name_page_by_page(api: Api, world: World) -> None:
