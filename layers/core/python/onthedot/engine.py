@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.core.engine import Core
 from onthedot.core.gate_names import GateId
-from onthedot.gates.state import KnownGate
 from onthedot.transfer.ports import Transfer
 
 if TYPE_CHECKING:
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from onthedot.access.token_store import TokenStore
     from onthedot.events.pattern_store import PatternStore
     from onthedot.gates.limit_store import LimitsStore
+    from onthedot.gates.state import GateState
     from onthedot.gates.state_store import GateStore
     from onthedot.statistics.store import StatisticsStore
     from onthedot.transfer.stage_store import StageStore
@@ -59,8 +59,8 @@ class Engine(Core):
     statistics: "StatisticsStore" = field(compare=False)
     transfer: Transfer | None = field(default=None, compare=False)
     """None: this engine can neither export nor import."""
-    known_gates: dict[GateId, KnownGate] = field(default_factory=dict, compare=False)
-    """The gates of queues that this process has read lately."""
+    known_gates: dict[GateId, "tuple[int, GateState]"] = field(default_factory=dict, compare=False)
+    """The gates of queues that this process has read lately, with the time of the read."""
     known_parts: dict[tuple[str, str], KnownPart] = field(default_factory=dict, compare=False)
     """The parts of overviews that this process has read lately, by tenant and name."""
     known_ticks: list[KnownTicks] = field(default_factory=list, compare=False)

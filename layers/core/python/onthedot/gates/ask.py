@@ -6,7 +6,7 @@ last, at the very moment of the start.
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from onthedot.core.engine import Permit
@@ -31,15 +31,8 @@ _GOLDEN: Final = 0.6180339887498949
 
 
 @dataclass(frozen=True, slots=True)
-class Denied:
-    at: LimitedGate
-    state: GateState
-
-
-@dataclass(frozen=True, slots=True)
 class TooSoon:
-    at: LimitedGate
-    state: GateState
+    at: SeenGate
     instant: int
     """The time for which the run is to be sent again. It has reserved this instant, or had reserved an earlier one."""
 
@@ -67,10 +60,10 @@ class Asking:
 
 def ask_gates(
     engine: Engine, message: RunMessage, named: Iterable[str], token: str, near_ms: int
-) -> Permit | Denied | TooSoon | None:
+) -> Permit | SeenGate | TooSoon | None:
     """Ask the gates that the run names and its tenant's own. None: no answer in time, try again. Raise Unavailable.
 
-    `near_ms` is how long the worker can wait for the rate of a gate.
+    A gate: the run must wait there. `near_ms` is how long the worker can wait for the rate of a gate.
     """
     newcomer = message.woken is None
     first = engine.clock.now()
@@ -96,7 +89,7 @@ def ask_gates(
     return None
 
 
-def _ask(asking: Asking) -> Denied | TooSoon | None:
+def _ask(asking: Asking) -> SeenGate | TooSoon | None:
     """Ask all gates. Return the first refusal, with nothing held. Raise Unavailable, with nothing held."""
     try:
         refusal = _refused(asking)
@@ -106,22 +99,22 @@ def _ask(asking: Asking) -> Denied | TooSoon | None:
         raise
 
 
-def _with_instant(asking: Asking, refusal: TooSoon) -> TooSoon | Denied:
+def _with_instant(asking: Asking, refusal: TooSoon) -> TooSoon | SeenGate:
     """Reserve an instant for a run that came too soon. If all near ones are taken, it waits on the list.
 
     A run that has reserved one already and is a little too soon waits for that little while.
     """
     if not asking.newcomer and refusal.instant - asking.now <= asking.near_ms:
         return refusal
-    instants = reserve_instants(asking.engine, SeenGate(refusal.at.gate, refusal.at.limits, refusal.state), 1)
-    return replace(refusal, instant=instants[0]) if instants else Denied(refusal.at, refusal.state)
+    instants = reserve_instants(asking.engine, refusal.at, 1)
+    return TooSoon(refusal.at, instants[0]) if instants else refusal.at
 
 
-def _refused(asking: Asking) -> Denied | TooSoon | None:
+def _refused(asking: Asking) -> SeenGate | TooSoon | None:
     """Ask for the rates, then for the places. Return the first refusal, with nothing held."""
     for each in asking.gates:
         if each.limits.is_stopped:
-            return Denied(each, asking.engine.gates.read(each.gate))
+            return each.seen(asking.engine.gates.read(each.gate))
     for each in asking.gates:
         refusal = _refused_by_rate(asking, each)
         if refusal is not None:
@@ -132,22 +125,18 @@ def _refused(asking: Asking) -> Denied | TooSoon | None:
         state = _take_place(asking, each, each.limits.in_flight)
         if state is not None:
             asking.give_back()
-            return Denied(each, state)
+            return each.seen(state)
     return None
 
 
-def _refused_by_rate(asking: Asking, each: LimitedGate) -> Denied | TooSoon | None:
+def _refused_by_rate(asking: Asking, each: LimitedGate) -> SeenGate | TooSoon | None:
     if each.limits.per_second is None:
         return None
     state = asking.engine.gates.read(each.gate)
-    if asking.newcomer and state.is_flagged and _is_waited_for(asking, each, state):
-        return Denied(each, state)
+    if asking.newcomer and state.is_flagged and not is_list_empty(asking.engine, each.seen(state)):
+        return each.seen(state)
     not_before = rate.too_soon(each.limits, state, asking.now, newcomer=asking.newcomer)
-    return None if not_before is None else TooSoon(each, state, not_before)
-
-
-def _is_waited_for(asking: Asking, each: LimitedGate, state: GateState) -> bool:
-    return not is_list_empty(asking.engine, SeenGate(each.gate, each.limits, state))
+    return None if not_before is None else TooSoon(each.seen(state), not_before)
 
 
 def _take_place(asking: Asking, each: LimitedGate, limit: int) -> GateState | None:
@@ -159,7 +148,7 @@ def _take_place(asking: Asking, each: LimitedGate, limit: int) -> GateState | No
             return None
         if not newcomer or not state.is_flagged:
             return state
-        if _is_waited_for(asking, each, state):
+        if not is_list_empty(asking.engine, each.seen(state)):
             return state
         # Runs waited a moment ago, and none waits any more. The flag stays: a run may be on its way to the list.
         newcomer = False

@@ -16,6 +16,9 @@ class LimitedGate:
     gate: GateId
     limits: GateLimits
 
+    def seen(self, state: GateState) -> "SeenGate":
+        return SeenGate(self.gate, self.limits, state)
+
 
 @dataclass(frozen=True, slots=True)
 class SeenGate:

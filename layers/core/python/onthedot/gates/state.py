@@ -141,14 +141,6 @@ class GateAnswer:
     """The state after the write, or the state that refused it. Of a page other than 0 it has the holders only."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownGate:
-    """The state of a gate as this process has read it a moment ago, for decisions that need not be strict."""
-
-    at: int
-    state: GateState
-
-
 STARTED_AFTER_MS: Final = DECISION_MS + CLOCK_MARGIN_MS
 """An attempt starts at most so long after it has got its place."""
 
@@ -177,9 +169,9 @@ def decide(holder: Holder, run: Record | None, now: int) -> Repair:
     return Repair.FREE
 
 
-def why_refused(gate: GateId, limits: GateLimits, state: GateState) -> str | None:
+def why_refused(gate: GateId, limits: GateLimits | None, state: GateState) -> str | None:
     """Return why the run has to wait, by the state that refused it. None: the name of the gate says it."""
-    if gate.name in (QUEUE, TURN):
+    if limits is None or gate.name in (QUEUE, TURN):
         return None
     whose = "the tenant" if gate.name == TENANT else "the gate"
     if limits.is_stopped:

@@ -20,10 +20,10 @@ from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
 from onthedot.core.slots import shard_of
 from onthedot.engine import Engine
-from onthedot.gates.ask import Denied, TooSoon, ask_gates
+from onthedot.gates.ask import TooSoon, ask_gates
 from onthedot.gates.flag import flag_gate, is_in_time
 from onthedot.gates.give_back import NO_PAGE
-from onthedot.gates.limited import LimitedGate, SeenGate, see
+from onthedot.gates.limited import SeenGate, see
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.state import GateChange, GateState, why_refused
 from onthedot.gates.waiting import first_waiting, is_before, is_list_empty
@@ -44,8 +44,8 @@ def ask_or_wait(
     answer = ask_gates(engine, message, named, fresh_generation(), near_ms)
     if isinstance(answer, TooSoon):
         return wait_for_rate(engine, message, answer) or Listed(answer.at.gate.named)
-    if isinstance(answer, Denied):
-        return wait_at_gate(engine, message, answer) or Listed(answer.at.gate.named)
+    if isinstance(answer, SeenGate):
+        return wait_at_gate(engine, message, answer) or Listed(answer.gate.named)
     if answer is None or turn is None:
         return answer
     return replace(answer, held=(*answer.held, f"{NO_PAGE}#{turn_gate(message.tenant, turn).named}"))
@@ -61,7 +61,7 @@ def is_turn_awaited(engine: Engine, job: Record) -> bool:
 def wait_for_turn(engine: Engine, message: RunMessage, job: Record, why: str) -> None:
     """Put a run on the list of its job's runs that wait for the end of the one that started last."""
     gate = turn_gate(job.tenant, job.job_id)
-    wait_at_gate(engine, message, Denied(LimitedGate(gate, _ONE), engine.gates.read(gate)), why)
+    wait_at_gate(engine, message, SeenGate(gate, _ONE, engine.gates.read(gate)), why)
 
 
 def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Record | None:
@@ -91,13 +91,13 @@ def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Reco
     return None
 
 
-def wait_at_gate(engine: Engine, message: RunMessage, refused: Denied, why: str | None = None) -> Record | None:
-    """Put the run on the gate's waiting list. `why` is stored with the run.
+def wait_at_gate(engine: Engine, message: RunMessage, refused: SeenGate, why: str | None = None) -> Record | None:
+    """Put the run on the waiting list of the gate that refused it. `why` is stored with the run.
 
     Return the run as it is stored now if another process has moved it, else None. Raise Unavailable: then the message
     must be delivered again.
     """
-    gate = refused.at.gate
+    gate = refused.gate
     state = flag_gate(engine, gate, message.priority, engine.clock.now(), refused.state)
     slot = waiting_slot(gate, message.priority, shard_of(message.run_id, state.parts or 1))
     generation = fresh_generation()
@@ -109,7 +109,7 @@ def wait_at_gate(engine: Engine, message: RunMessage, refused: Denied, why: str 
         now,
         gate=gate.named,
         fresh_generation=generation,
-        refused=why_refused(gate, refused.at.limits, refused.state),
+        refused=why_refused(gate, refused.limits, refused.state),
         why=why,
     )
     try:

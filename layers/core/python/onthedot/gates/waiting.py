@@ -17,7 +17,7 @@ from onthedot.core.slots import DECISION_MS, Placement, bucket_of, queue_key, sh
 from onthedot.engine import Engine
 from onthedot.gates.flag import FRESH_MS, flag_gate
 from onthedot.gates.limited import SeenGate
-from onthedot.gates.state import GateState, KnownGate
+from onthedot.gates.state import GateState
 
 SET_ASIDE_MS: Final = 5_000
 MOST_COUNTED: Final = 1_000
@@ -136,7 +136,7 @@ def place_near(engine: Engine, run_id: str, placed: Placement, now: int, *, pool
     except Unavailable as error:
         _forget(engine, pool, priority, error)
         return placed
-    engine.known_gates[found.gate] = KnownGate(now, found.state)
+    engine.known_gates[found.gate] = now, found.state
     return Placement(Status.PENDING, found.slot_for(run_id))
 
 
@@ -144,17 +144,17 @@ def _seen(engine: Engine, pool: str, priority: Priority, now: int) -> GateState:
     """Return the state of a queue's gate, at most two seconds old. One that cannot be read counts as not flagged."""
     gate = queue_gate(queue_key(pool, priority))
     known = engine.known_gates.get(gate)
-    if known is None or not 0 <= now - known.at < STATE_MS:
+    if known is None or not 0 <= now - known[0] < STATE_MS:
         try:
-            known = engine.known_gates[gate] = KnownGate(now, engine.gates.read(gate))
+            known = engine.known_gates[gate] = now, engine.gates.read(gate)
         except Unavailable as error:
             return _forget(engine, pool, priority, error)
-    return known.state
+    return known[1]
 
 
 def _forget(engine: Engine, pool: str, priority: Priority, error: Unavailable) -> GateState:
     """Take the queue for open for a moment, so that the runs of a batch do not all wait for a gate that fails."""
     _LOG.warning("queue_flag_unknown", extra={"queue": queue_key(pool, priority), "error": str(error)})
-    unknown = KnownGate(engine.clock.now(), GateState())
-    engine.known_gates[queue_gate(queue_key(pool, priority))] = unknown
-    return unknown.state
+    open_gate = GateState()
+    engine.known_gates[queue_gate(queue_key(pool, priority))] = engine.clock.now(), open_gate
+    return open_gate
