@@ -37,8 +37,6 @@ class Step(NamedTuple, Generic[S]):
 
 
 class Model(Protocol[S]):
-    """A protocol with all its processes and faults."""
-
     def initial(self) -> S:
         """Return the state in which everything begins."""
         ...
@@ -66,8 +64,6 @@ FAULT, PARK = int(Kind.FAULT), int(Kind.PARK)
 
 @dataclass(slots=True)
 class Graph(Generic[S]):
-    """The states that were visited, and the steps between them."""
-
     states: list[S] = field(default_factory=list)
     edges: list[Ints] = field(default_factory=list)
     """For each visited state its steps: the number of the state after it, and the kind in the last bits."""
@@ -75,18 +71,14 @@ class Graph(Generic[S]):
     broken: dict[str, tuple[int, str]] = field(default_factory=dict)
     """For each broken property the first state that breaks it. A step that breaks it: the state before, its label."""
     whole: bool = True
-    """Whether all states were visited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer of an exploration."""
-
     states: int
     steps: int
     whole: bool
     faults: int
-    """The number of steps that are faults."""
     broken: dict[str, list[str]]
     """For each broken property the labels of the shortest way to it."""
 
@@ -107,7 +99,6 @@ def check(model: Model[S], *, most: int = 2_000_000, stop_at: Iterable[str] = ()
 
 
 def explore(model: Model[S], most: int, stop_at: frozenset[str]) -> Graph[S]:
-    """Visit the states breadth first."""
     first = model.initial()
     graph = Graph[S]([first], [], array("l", [-1]))
     number = {first: 0}

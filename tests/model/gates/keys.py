@@ -48,10 +48,7 @@ class KeyRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyConfig:
-    """An instance of the model."""
-
     runs: tuple[int, ...] = (0, 0)
-    """The key of each run."""
     workers: int = 2
     crashes: int = 0
     stops: int = 0
@@ -67,16 +64,12 @@ class Run(NamedTuple):
 
 
 class Key(NamedTuple):
-    """A key, or the gate."""
-
     slot: int = 0
     lag: int = SEEN
     is_taken: bool = False
 
 
 class Process(NamedTuple):
-    """A worker, or the tick."""
-
     pc: str = "idle"
     run: int = -1
     key: int = -1
@@ -86,8 +79,6 @@ class Process(NamedTuple):
 
 
 class KeyState(NamedTuple):
-    """The gate, its keys, and all that works on them."""
-
     gate: Key
     keys: tuple[Key, ...]
     runs: tuple[Run, ...]
@@ -102,8 +93,6 @@ Moves = Iterator[tuple[str, KeyState, Process]]
 
 
 class Keys:
-    """The model."""
-
     def __init__(self, config: KeyConfig, rules: KeyRules) -> None:
         self.config, self.rules = config, rules
 

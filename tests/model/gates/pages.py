@@ -49,12 +49,9 @@ class PageRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageConfig:
-    """An instance of the model."""
-
     limits: tuple[int, ...]
     """The limit at the beginning, and the limits of the PUTs after it."""
     size: int = 1
-    """The places of a page."""
     workers: int = 2
     capacity: int | None = None
     """The capacity at the beginning. None: the layout of the limit."""
@@ -65,8 +62,6 @@ class PageConfig:
 
 
 class Asking(NamedTuple):
-    """A worker, or a look."""
-
     pc: str = "idle"
     put: int = 0
     """The number of the PUT whose limit it knows."""
@@ -82,8 +77,6 @@ class Asking(NamedTuple):
 
 
 class PageState(NamedTuple):
-    """The gate, and all that works on it."""
-
     put: int
     """The number of the PUT whose limit is stored."""
     known: int
@@ -103,8 +96,6 @@ Moves = Iterator[tuple[str, PageState, Asking] | tuple[str, PageState, Asking, s
 
 
 class Pages:
-    """The model."""
-
     def __init__(self, config: PageConfig, rules: PageRules) -> None:
         self.config, self.rules = config, rules
 

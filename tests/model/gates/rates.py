@@ -39,8 +39,6 @@ class RateRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateConfig:
-    """An instance of the model."""
-
     runs: int = 2
     places: int = 2
     burst: int = 1
@@ -74,8 +72,6 @@ class Asker(NamedTuple):
 
 
 class RateState(NamedTuple):
-    """The gate, and all that works on it."""
-
     next_start: int
     next_instant: int
     is_flagged: bool
@@ -94,8 +90,6 @@ Moves = Iterator[tuple[str, "RateState", Asker]]
 
 
 class Rates:
-    """The model."""
-
     def __init__(self, config: RateConfig, rules: RateRules) -> None:
         self.config, self.rules = config, rules
         self.slack = (config.burst - 1) * config.interval

@@ -19,8 +19,6 @@ MOST_WAITS = 60
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of one life."""
-
     seed: int
     problems: Sequence[str]
     counts: Counter[str] = field(default_factory=Counter)

@@ -22,8 +22,6 @@ LEAK_MS: Final = 32_000 + 2 * 60_000 + 30_000
 
 
 class Start(NamedTuple):
-    """The start of an attempt."""
-
     at: int
     run: RunWrite
     named: frozenset[GateId]
@@ -33,8 +31,6 @@ class Start(NamedTuple):
 
 @dataclass
 class _Attempt:
-    """A running attempt, as the records show it."""
-
     token: str
     lease_until: int
 
@@ -74,7 +70,6 @@ class Checks:
         return self.in_window(gate, min(run.started_at or run.at, run.at) - IN_FORCE_MS, run.at)
 
     def now(self, gate: GateId) -> GateLimits | None:
-        """Return the limits of a gate at the end."""
         history = self.limits.get(gate.base, [])
         return history[-1][1] if history else None
 
@@ -99,7 +94,6 @@ class Checks:
     # Rule 2: strict
 
     def strict(self) -> list[str]:
-        """Return each start that a limit forbids."""
         return [*self._stopped(), *self._without_place(), *self._too_many(), *self._too_fast()]
 
     def _stopped(self) -> Iterator[str]:
@@ -188,7 +182,6 @@ class Checks:
         yield from ((gate, holder, since, now - since) for (gate, holder), since in places.idle.items())
 
     def holders(self) -> dict[GateId, int]:
-        """Return how many holders each gate has at the end."""
         pages: dict[tuple[GateId, int], int] = {}
         for write in self.journal.gates:
             pages[write.gate, write.page] = len(write.holders)

@@ -46,14 +46,10 @@ LIVE: Final = frozenset(Status) - TERMINAL - {Status.COMPLETED}
 
 @dataclass
 class Life:
-    """The events of one seed."""
-
     gated: GatedWorld
     chance: random.Random
     faulty: bool = True
-    """Whether processes die, stop and fail."""
     changing: bool = True
-    """Whether limits and jobs change while runs wait."""
     jobs: list[tuple[str, str]] = field(default_factory=list)
     """The tenant and the id of each job that a client got an answer for."""
     work_ms: int | None = None
@@ -67,7 +63,6 @@ class Life:
         return self.gated.machine()
 
     def tell(self) -> None:
-        """Plan the events of the story."""
         gated, chance = self.gated, self.chance
         gated.work = self._work
         gated.visibility_ms = chance.choice((40_000, 120_000, 900_000))
@@ -197,7 +192,6 @@ class Life:
         put_gate(self.api(), tenant, name, self.chance.choice(stopped))
 
     def _resume_gate(self) -> None:
-        """Resume the gates that are stopped."""
         api = self.api()
         for tenant in TENANTS:
             for name in NAMES:
@@ -255,7 +249,6 @@ class Life:
     # The end
 
     def live(self) -> list[str]:
-        """Return the runs that have no outcome yet."""
         statuses = ", ".join(f"'{status}'" for status in LIVE)
         query = f"SELECT run_id, status, slot, reason, pool FROM runs WHERE status IN ({statuses}) AND kind <> ?"
         with self.gated.world.database.transaction() as connection:
@@ -291,7 +284,6 @@ class Life:
             gated.let_pass(10)
 
     def _settle(self) -> None:
-        """Resume all that is stopped."""
         api = self.api()
         for tenant in TENANTS:
             for name in NAMES:

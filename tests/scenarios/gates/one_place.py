@@ -31,8 +31,6 @@ GATE = GateId("acme", "stripe")
 
 @dataclass
 class OnePlace:
-    """A gate with one place, and the runs that name it."""
-
     world: World
     simulation: Simulation
     journal: Journal
@@ -84,7 +82,6 @@ class OnePlace:
             self.finish(started)
 
     def waits(self, run: Record) -> None:
-        """Let the run find no place."""
         assert isinstance(self.start(run), Done)
         assert self.simulation.status(run) is Status.PENDING
 

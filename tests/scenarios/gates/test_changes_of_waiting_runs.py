@@ -290,3 +290,13 @@ def test_one_lease_gets_behind_the_runs_that_wait_at_a_stopped_gate(
     free = api.job(target=SHELL)
     assert a_worker(api).take()["execution_id"] == free
     assert {stored(world, run_id).status for run_id in waiting} <= {Status.PENDING, Status.DISPATCHED}
+
+
+def test_a_run_that_one_gate_refuses_keeps_no_place_at_another(api: Api, simulation: Simulation, world: World) -> None:
+    for name in ("other", "stripe"):
+        world.gates.put("acme", name, GateLimits(in_flight=1))
+    hold(world, "stripe")
+    job_id = api.job(gates=["other", "stripe"])
+    simulation.let_pass(1)
+    assert gate_of_slot(stored(world, job_id).slot) == STRIPE
+    assert world.gates.read(GateId("acme", "other")).holders == frozenset()

@@ -31,8 +31,6 @@ ENTRIES_PER_UNIT = 16
 
 @dataclass
 class Reads:
-    """Read units, in halves, by kind of read."""
-
     units: Counter[str]
 
     @property

@@ -316,8 +316,24 @@ def test_a_run_that_is_parked_while_a_look_leaves_is_not_forgotten() -> None:
         started = gate.started(second)
         gate.keep(started)
         leaves = Faults(0, Fault.MEANWHILE, lambda: gate.waits(gate.submit()), named="change gate")
+        gate.look()  # the flag is not old enough yet
         gate.look(leaves)
         assert gate.simulation.status(gate.runs[-1]) is Status.PENDING
+        assert gate.state().is_flagged
+        gate.finish(started)
+        gate.let_all_end()
+
+
+def test_a_look_leaves_a_fresh_flag_to_the_run_that_is_on_its_way_to_the_list() -> None:
+    with one_place() as gate:
+        first, second = gate.submit(), gate.submit()
+        started = gate.started(first)
+        gate.keep(started)
+        gate.waits(gate.submit())
+        cancel_job(gate.world.engine, GATE.tenant, gate.runs.pop().run_id)
+        gate.simulation.clock.sleep_until((gate.state().due_at or 0) - 5_001)
+        gate.start(second, Faults(0, Fault.MEANWHILE, gate.look, named="move to PENDING"))
+        assert gate.simulation.status(second) is Status.PENDING
         assert gate.state().is_flagged
         gate.finish(started)
         gate.let_all_end()

@@ -97,13 +97,6 @@ def test_a_worker_runs_what_it_wakes_one_after_the_other_without_a_message(chain
     assert counted.seen.count("delete") == 1, received
 
 
-def test_the_message_of_the_first_run_is_deleted_before_the_next_one_runs(chain: Chain) -> None:
-    left: list[int | None] = []
-    chain.during[2] = lambda: left.append(chain.world.queues.next_visible_at(DEFAULT_POOL, Priority.MEDIUM))
-    chain.execute()
-    assert left == [None]
-
-
 def test_a_finished_run_hands_over_one_run_and_sends_the_others(chain: Chain) -> None:
     chain.world.gates.put("acme", "other", GateLimits(in_flight=1))
     chain.runs.clear()

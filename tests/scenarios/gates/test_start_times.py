@@ -125,3 +125,44 @@ def test_a_worker_that_was_stopped_for_a_whole_lease_while_it_started_a_run_does
     assert chain.calls == []
     assert run.status is not Status.RUNNING
     assert chain.world.gates.read(GateId("acme", GATE)).holders == frozenset()
+
+
+def test_two_workers_that_read_the_same_state_do_not_start_at_the_same_instant_of_a_rate(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = GateLimits(per_second=2)
+    chain.world.gates.put("acme", GATE, limits)
+    gate, clock, read = GateId("acme", GATE), chain.world.clock, chain.world.gates.read
+    others: list[int] = []
+
+    def overtaken(asked: GateId) -> GateState:
+        """Let another worker start a run just after this one has read the gate for the second time."""
+        state = read(asked)
+        others.append(clock.now())
+        if len(others) == 2:
+            chain.world.gates.change(gate, rate.start(limits, state, clock.now()))
+        return state
+
+    monkeypatch.setattr(chain.world.gates, "read", overtaken)
+    chain.during.clear()
+    chain.execute()
+    chain.simulation.let_pass(1, ticking=False)
+    [attempt] = chain.simulation.stored(chain.runs[0]).attempts
+    assert attempt.started_at >= others[1] + 500
+
+
+def test_the_rate_counts_from_the_start_and_not_from_the_question(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.world.gates.put("acme", GATE, GateLimits(in_flight=1, per_second=2))
+    take, clock = chain.world.gates.take, chain.world.clock
+
+    def take_slowly(*given: object, **how: object) -> object:
+        clock.advance(0.4)
+        return take(*given, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(chain.world.gates, "take", take_slowly)
+    chain.during.clear()
+    chain.execute()
+    [attempt] = chain.simulation.stored(chain.runs[0]).attempts
+    assert chain.world.gates.read(GateId("acme", GATE)).next_start == (attempt.started_at + 500) * 1000

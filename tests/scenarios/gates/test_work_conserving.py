@@ -14,7 +14,7 @@ from onthedot.targets.types import HttpTarget
 from tests.builders import NOON
 from tests.scenarios.gates.checks import Checks
 from tests.scenarios.kits.gate_journal import RunWrite
-from tests.scenarios.kits.gated_world import LONELY, GatedWorld, a_gated_world
+from tests.scenarios.kits.gated_world import GatedWorld, a_gated_world
 
 pytestmark = pytest.mark.slow
 SECOND = 1_000
@@ -24,12 +24,10 @@ LONGEST_DELAY_MS = 300
 """Runs of others start within this time, which the calls of a start take."""
 
 
-def submit(
-    gated: GatedWorld, at: int, *gates: str, tenant: str = "acme", pool: str = DEFAULT_POOL, count: int = 1
-) -> None:
+def submit(gated: GatedWorld, at: int, *gates: str, tenant: str = "acme", count: int = 1) -> None:
     """Let a client submit runs that are due at once."""
     definition = Definition(HttpTarget("http://x/"), retry=RetryPolicy(jitter=False))
-    request = JobRequest(definition, "same", Priority.MEDIUM, pool, delay_ms=0, record={"gates": gates})
+    request = JobRequest(definition, "same", Priority.MEDIUM, DEFAULT_POOL, delay_ms=0, record={"gates": gates})
     for _ in range(count):
         gated.at(at, partial(submit_job, gated.machine(), tenant, request))
 
@@ -103,14 +101,3 @@ def test_of_several_gates_the_one_that_is_full_is_in_use() -> None:
         gated.let_pass(80)
         assert in_use(gated.journal.runs, "b") >= 0.95 * 3
         assert Checks(gated.journal).strict() == []
-
-
-def test_runs_of_a_pool_without_a_worker_keep_no_place_from_others() -> None:
-    with a_gated_world(1) as gated:
-        gated.weather.slowest_ms = 4
-        gated.index.lag = lambda chance: chance.randrange(50)
-        gated.world.gates.put("acme", "customer", GateLimits(in_flight=3))
-        submit(gated, NOON, "customer", pool=LONELY, count=8)
-        submit(gated, NOON + SECOND, "customer", count=240)
-        gated.let_pass(80)
-        assert in_use(gated.journal.runs, "customer") >= 0.95 * 3

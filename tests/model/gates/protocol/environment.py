@@ -10,7 +10,6 @@ PLAIN: Final = Kind.PLAIN
 
 
 def environment(world: World, state: State) -> Made:
-    """Make all such steps."""
     for number in range(len(state.runs)):
         yield from _of_run(world, state, number)
     for number, gate in enumerate(state.gates):
@@ -59,7 +58,6 @@ def _may_get_old(world: World, state: State, gate: int) -> bool:
 
 
 def faults(world: World, state: State, me: int, p: Process) -> Made:
-    """Let a process crash, or be stopped."""
     if p.pc == "idle" or (world.config.faults_at and p.pc not in world.config.faults_at):
         return
     if state.left.crashes:

@@ -93,7 +93,6 @@ def _done(world: World, state: State, me: int, p: Process) -> Made:
 
 
 def send(world: World, state: State, me: int, p: Process) -> Made:
-    """Send a run."""
     d = Draft(world, state)
     d.messages.append(p.send[0])
     d.process(me, send=(), pc="wake", taken=0)

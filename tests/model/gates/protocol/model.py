@@ -37,8 +37,6 @@ STEPS: Final[dict[str, Callable[[World, State, int, Process], Made]]] = {
 
 
 class Protocol:
-    """The model."""
-
     def __init__(self, config: Config, rules: Rules) -> None:
         self.world = World(config, rules)
         self.config, self.rules = config, rules

@@ -57,8 +57,6 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """An instance of the model."""
-
     runs: tuple[tuple[int, ...], ...] = ((0,), (0,))
     """The gates of each run. The number of a run is its rank on a list."""
     limits: tuple[int, ...] = (1,)
@@ -84,4 +82,3 @@ class Config:
     lag: int = 1
     """0: the index does not lag. 1: it shows an entry late. 2: it also shows an entry that has left."""
     dead: tuple[int, ...] = ()
-    """The runs whose pool has no worker."""

@@ -10,8 +10,6 @@ OLD: Final = 2
 
 
 class Holder(NamedTuple):
-    """An attempt that has a place."""
-
     token: int
     run: int
     current: bool
@@ -19,8 +17,6 @@ class Holder(NamedTuple):
 
 
 class Gate(NamedTuple):
-    """A gate."""
-
     limit: int
     holders: tuple[Holder, ...] = ()
     slot: int = 0
@@ -28,8 +24,6 @@ class Gate(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run."""
-
     gates: tuple[int, ...]
     status: str = "N"
     """N: new. D: dispatched. P: pending, on a list. R: running. E: ended."""
@@ -44,8 +38,6 @@ class Run(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A message in the queue."""
-
     run: int
     current: bool
     woken: int
@@ -72,7 +64,6 @@ class Process(NamedTuple):
     """Whether it took its run over, so that the run has no message."""
     send: tuple[Message, ...] = ()
     order: tuple[int, ...] = ()
-    """The gates that it asks, in order."""
     limits: tuple[int, ...] = ()
     """The limits as it learned them. Empty: they do not change in this instance."""
     over: bool = False
@@ -93,8 +84,6 @@ class Left(NamedTuple):
 
 
 class State(NamedTuple):
-    """The whole state."""
-
     gates: tuple[Gate, ...]
     runs: tuple[Run, ...]
     messages: tuple[Message, ...]
@@ -112,7 +101,6 @@ def is_free(state: State, gate: int, limits: tuple[int, ...] = ()) -> bool:
 
 
 def fresh_token(state: State) -> int:
-    """Return a token that no attempt has."""
     used = {p.token for p in state.processes} | {r.token for r in state.runs}
     used |= {holder.token for gate in state.gates for holder in gate.holders}
     return next(token for token in range(1, 99) if token not in used)
@@ -124,7 +112,6 @@ class ListRead(NamedTuple):
     run: int = NONE
     """The run that can be taken off. NONE: none."""
     is_empty: bool = False
-    """Whether the list showed nothing."""
 
     @property
     def text(self) -> str:

@@ -88,7 +88,6 @@ def _fenced(world: World, state: State, d: Draft, p: Process, holder: Holder) ->
 
 
 def remove(world: World, state: State, me: int, p: Process) -> Made:
-    """Remove a dead holder."""
     d = Draft(world, state)
     holders = state.gates[p.gate].holders
     d.gate(p.gate, holders=tuple(holder for holder in holders if holder.token != p.token))
@@ -97,7 +96,6 @@ def remove(world: World, state: State, me: int, p: Process) -> Made:
 
 
 def send_fenced(world: World, state: State, me: int, p: Process) -> Made:
-    """Send the run of a dead holder."""
     d = Draft(world, state)
     d.messages.append(p.send[0])
     d.process(me, send=(), pc="holders")
@@ -114,7 +112,6 @@ def _after_wakes(world: World, me: int, p: Process) -> Process:
 
 
 def look_wake(world: World, state: State, me: int, p: Process) -> Made:
-    """Take the next run off the list."""
     for answer in list_reads(state, p.gate):
         d = Draft(world, state)
         if answer.run >= 0:
@@ -126,7 +123,6 @@ def look_wake(world: World, state: State, me: int, p: Process) -> Made:
 
 
 def send_woken(world: World, state: State, me: int, p: Process) -> Made:
-    """Send the run that was taken off the list."""
     d = Draft(world, state)
     d.messages.append(p.send[0])
     d.processes[me] = _after_wakes(world, me, p._replace(send=(), pc="look: wake"))

@@ -7,7 +7,6 @@ from tests.model.gates.protocol.state import IDLE, NONE, WATCH, Message, Process
 
 
 def call(world: World, state: State, me: int, p: Process) -> Made:
-    """Begin the next call."""
     if state.left.puts < len(world.config.puts):
         yield _put(world, state, me)
     if state.left.patches < len(world.config.patches):

@@ -18,7 +18,6 @@ def give_run_back(world: World, state: State, me: int, p: Process) -> Made:
 
 
 def flag(world: World, state: State, me: int, p: Process) -> Made:
-    """Flag the gate."""
     d = Draft(world, state)
     label = f"flags gate {p.gate}"
     if world.rules.skips_old and state.gates[p.gate].slot:
@@ -78,7 +77,6 @@ def look_again(world: World, state: State, me: int, p: Process) -> Made:
 
 
 def flag_again(world: World, state: State, me: int, p: Process) -> Made:
-    """Flag the gate at which the run waits once more."""
     d = Draft(world, state)
     if state.runs[p.run].place == p.gate:
         d.flag(p.gate)

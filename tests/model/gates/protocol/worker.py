@@ -20,7 +20,6 @@ PLAIN: Final = Kind.PLAIN
 
 
 def receive(world: World, state: State, me: int, p: Process) -> Made:
-    """Receive a message."""
     for message in sorted(set(state.messages)):
         if message.run in world.config.dead:
             continue
@@ -80,7 +79,6 @@ def take_back(d: Draft, me: int, number: int) -> None:
 
 
 def take(world: World, state: State, me: int, p: Process) -> Made:
-    """Ask one gate for a place."""
     number = p.order[p.taken]
     if not is_free(state, number, p.limits):
         d = Draft(world, state)
