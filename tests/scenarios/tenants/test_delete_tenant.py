@@ -10,14 +10,11 @@ import pytest
 from onthedot.access import tenants as deleting
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.tenants import Deleted, delete_tenant
-from onthedot.access.token_store import TokenStore
 from onthedot.core.errors import InvalidRequest, Unavailable
-from onthedot.core.ports import Answer, Page
-from onthedot.engine import Engine
-from onthedot.gates.limit_store import LimitsStore
+from onthedot.core.ports import Answer
 from onthedot.gates.limits import TenantLimits
 from tests.builders import World, a_world
-from tests.scenarios.kits.faults import Crash, Fault, Faults
+from tests.scenarios.kits.faults import Crash, Fault, Faults, FaultyPort
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.gates.kit import hold, park
 from tests.unit.api.kit import SHELL, Api, a_worker
@@ -87,9 +84,6 @@ class FaultyData:
     one_by_one: TenantData
     faults: Faults
 
-    def jobs_page(self, tenant: str, cursor: str | None = None) -> Page[str]:
-        return self.inner.jobs_page(tenant, cursor)
-
     def delete_page(self, tenant: str, cursor: str | None = None) -> tuple[int, str | None]:
         half = lambda: self.one_by_one.delete_page(tenant)  # noqa: E731
         return self.faults.around("delete page", lambda: self.inner.delete_page(tenant, cursor), half)
@@ -99,35 +93,12 @@ class FaultyData:
         return self.faults.around("delete blobs", lambda: self.inner.delete_blobs(tenant), half)
 
 
-@dataclass
-class FaultyLimits:
-    inner: LimitsStore
-    faults: Faults
-
-    def __getattr__(self, name: str) -> Callable[..., object]:
-        return getattr(self.inner, name)  # type: ignore[no-any-return]
-
-    def put(self, tenant: str, limits: TenantLimits | None) -> None:
-        self.faults.around("put limits", lambda: self.inner.put(tenant, limits))
-
-
-@dataclass
-class FaultyTokens:
-    inner: TokenStore
-    faults: Faults
-
-    def __getattr__(self, name: str) -> Callable[..., object]:
-        return getattr(self.inner, name)  # type: ignore[no-any-return]
-
-    def remove(self, token_id: str) -> bool:
-        return self.faults.around("remove token", lambda: self.inner.remove(token_id))
-
-
 def delete(world: World, faults: Faults | None = None, report: Callable[[str, Deleted], None] | None = None) -> Deleted:
     faults = faults or Faults()
     data: Any = FaultyData(world.tenant_data, TenantData(world.items, world.blobs, 1), faults)
-    limits, tokens = FaultyLimits(world.limits, faults), FaultyTokens(world.tokens, faults)
-    engine: Engine = replace(world.engine, limits=limits, tokens=tokens)  # type: ignore[arg-type]
+    limits: Any = FaultyPort(world.limits, faults, {"put": "put limits"})
+    tokens: Any = FaultyPort(world.tokens, faults, {"remove": "remove token"})
+    engine = replace(world.engine, limits=limits, tokens=tokens)
     return delete_tenant(engine, data, "acme", report or (lambda *_: None))
 
 

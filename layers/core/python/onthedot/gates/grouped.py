@@ -7,8 +7,9 @@ requests for each step, and the item of a busy gate gets fewer writes.
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from onthedot.core.gate_names import GateId
 from onthedot.core.items import Items
@@ -84,8 +85,7 @@ def _free(at: _Page, state: GateState) -> int:
 @dataclass(slots=True)
 class _Group(Generic[Asked, Reply]):
     asked: list[Asked] = field(default_factory=list)
-    replies: Mapping[Asked, Reply] | None = None
-    error: Exception | None = None
+    replies: Future[Mapping[Asked, Reply]] = field(default_factory=Future)
 
 
 @dataclass(slots=True)
@@ -119,10 +119,7 @@ class _Together(Generic[Key, Asked, Reply]):
                 turn.callers -= 1
                 if not turn.callers:
                     del self._turns[key]
-        if group.error is not None:
-            raise group.error
-        replies: Any = group.replies
-        return replies[asked]  # type: ignore[no-any-return]
+        return group.replies.result()[asked]
 
     def _send(self, key: Key, turn: _Turn[Asked, Reply], group: _Group[Asked, Reply]) -> None:
         """Send the group, unless another of its callers has sent it."""
@@ -131,6 +128,6 @@ class _Together(Generic[Key, Asked, Reply]):
                 return
             turn.following = _Group()
         try:
-            group.replies = self._call(key, group.asked)
+            group.replies.set_result(self._call(key, group.asked))
         except Exception as error:  # noqa: BLE001 - each caller of the group raises it
-            group.error = error
+            group.replies.set_exception(error)
