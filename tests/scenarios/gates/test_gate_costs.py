@@ -1,22 +1,22 @@
 """What waiting runs cost: the reads of a tick do not grow with their number or age, and each moves a few times only."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId, gate_of_slot, keys_slot, tenant_gate, waiting_slot
-from onthedot.core.ports import Deadline, Moved, Page, ReadRecords, SlotEntry
+from onthedot.core.ports import Deadline, Moved
 from onthedot.core.records import Record, Status
 from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.manage import put_gate, put_limits
-from onthedot.gates.state import GateChange, GateState, Holder
+from onthedot.gates.state import GateChange, Holder
 from onthedot.gates.state_store import GateStore
 from tests.builders import World, a_run, a_world, the_start_of
 from tests.scenarios.kits.simulation import Simulation
@@ -29,57 +29,27 @@ ENTRIES_PER_UNIT = 16
 """About 16 entries of the due index are 4 KB: half a read unit of DynamoDB, as an empty slot."""
 
 
-@dataclass
-class Reads:
-    units: Counter[str]
-
-    @property
-    def total(self) -> int:
-        return sum(self.units.values())
-
-
 @pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
-    """Count the reads of the stores, each by the price that DynamoDB has for it."""
-    found = Reads(Counter())
-    read_slot, get_many, get = SqliteRunStore.read_slot, SqliteRunStore.get_many, SqliteRunStore.get
-    read_gate, pages = GateStore.read, GateStore.pages
+def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count the reads of the stores in halves of read units, each by the price that DynamoDB has for it."""
+    units: Counter[str] = Counter()
 
-    def counted_slot(
-        store: SqliteRunStore, slot: str, cursor: str | None = None, limit: int | None = None
-    ) -> Page[SlotEntry]:
-        page = read_slot(store, slot, cursor, limit)
-        found.units["slots"] += max(1, -(-len(page.items) // ENTRIES_PER_UNIT))
-        return page
+    def count(store: type, name: str, kind: str, price: Callable[..., int]) -> None:
+        read = getattr(store, name)
 
-    def counted_many(store: SqliteRunStore, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
-        found.units["records"] += 2 * len(run_ids)
-        return get_many(store, run_ids, deadline)
+        def counted(self: Any, *given: Any, **named: Any) -> Any:
+            answer = read(self, *given, **named)
+            units[kind] += price(answer, *given)
+            return answer
 
-    def counted_get(store: SqliteRunStore, run_id: str) -> Record | None:
-        found.units["records"] += 2
-        return get(store, run_id)
+        monkeypatch.setattr(store, name, counted)
 
-    def counted_gate(store: GateStore, gate: GateId) -> GateState:
-        found.units["gates"] += 2
-        return read_gate(store, gate)
-
-    def counted_pages(store: GateStore, gate: GateId) -> Sequence[frozenset[Holder]]:
-        found.units["gates"] += 2
-        return pages(store, gate)
-
-    monkeypatch.setattr(SqliteRunStore, "read_slot", counted_slot)
-    monkeypatch.setattr(SqliteRunStore, "get_many", counted_many)
-    monkeypatch.setattr(SqliteRunStore, "get", counted_get)
-    monkeypatch.setattr(GateStore, "read", counted_gate)
-    monkeypatch.setattr(GateStore, "pages", counted_pages)
-    return found
-
-
-@contextmanager
-def a_large_world() -> Iterator[World]:
-    with a_world(page_size=1_000) as world:
-        yield world
+    count(SqliteRunStore, "read_slot", "slots", lambda page, *_: max(1, -(-len(page.items) // ENTRIES_PER_UNIT)))
+    count(SqliteRunStore, "get_many", "records", lambda _, run_ids, *__: 2 * len(run_ids))
+    count(SqliteRunStore, "get", "records", lambda *_: 2)
+    count(GateStore, "read", "gates", lambda *_: 2)
+    count(GateStore, "pages", "gates", lambda *_: 2)
+    return units
 
 
 def let_wait(world: World, gates: Sequence[GateId], each: int, tenant: str) -> list[Record]:
@@ -116,13 +86,9 @@ def pause_keys(world: World) -> None:
     let_wait(world, keys, 1, "held")
 
 
-def nothing(_world: World) -> None:
-    pass
-
-
-def units_of_ticks(reads: Reads, fill: Callable[[World], None]) -> tuple[int, Counter[str]]:
+def units_of_ticks(reads: Counter[str], fill: Callable[[World], None]) -> tuple[int, Counter[str]]:
     """Do the ticks of some hours with a small load of another tenant. Return their read units and their counts."""
-    with a_large_world() as world:
+    with a_world(page_size=1_000) as world:
         for _ in range(5):
             Api(world).called_by("busy").job(every=60)
         fill(world)
@@ -132,11 +98,11 @@ def units_of_ticks(reads: Reads, fill: Callable[[World], None]) -> tuple[int, Co
             world.clock.advance(60)
             simulation.plan_ticks()
             for received in world.ticks.receive_ticks(10):
-                before = reads.total
+                before = reads.total()
                 done += dispatch_due(
                     world.engine, world.progress, received.tick, Deadline.after(world.clock.now(), 80_000)
                 )
-                total += reads.total - before
+                total += reads.total() - before
                 world.ticks.delete_tick(received)
             simulation.work()
         assert not done["slot_failed"]
@@ -147,8 +113,10 @@ def units_of_ticks(reads: Reads, fill: Callable[[World], None]) -> tuple[int, Co
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fill", [hold_tenant, pause_keys])
-def test_what_was_stopped_weeks_ago_costs_ticks_next_to_nothing(reads: Reads, fill: Callable[[World], None]) -> None:
-    without, _ = units_of_ticks(reads, nothing)
+def test_what_was_stopped_weeks_ago_costs_ticks_next_to_nothing(
+    reads: Counter[str], fill: Callable[[World], None]
+) -> None:
+    without, _ = units_of_ticks(reads, lambda _: None)
     beside, counts = units_of_ticks(reads, fill)
     assert counts["looks"] >= HOURS
     assert without <= beside <= 1.05 * without, (without, beside)
@@ -169,7 +137,7 @@ def keep_full(world: World, waiting: int) -> None:
 
 
 @pytest.mark.slow
-def test_the_looks_at_a_full_gate_cost_the_same_however_many_runs_wait(reads: Reads) -> None:
+def test_the_looks_at_a_full_gate_cost_the_same_however_many_runs_wait(reads: Counter[str]) -> None:
     few, _ = units_of_ticks(reads, lambda world: keep_full(world, 10))
     many, counts = units_of_ticks(reads, lambda world: keep_full(world, 5_000))
     assert counts["looks"] >= HOURS * 25
