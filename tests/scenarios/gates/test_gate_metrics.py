@@ -7,31 +7,21 @@ from dataclasses import replace
 import pytest
 
 from onthedot.core.choices import Priority
-from onthedot.core.gate_names import GateId, queue_gate, tenant_gate, waiting_slot
+from onthedot.core.gate_names import GateId, queue_gate, tenant_gate
 from onthedot.core.metrics import observe_tick
 from onthedot.core.ports import Moved
-from onthedot.core.records import Status
-from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.state import Holder
 from onthedot.observability import Metrics
 from tests.builders import World, a_run, a_world, the_start_of
 from tests.scenarios.kits.simulation import Simulation
-
-HIGH, MEDIUM = Priority.HIGH, Priority.MEDIUM
+from tests.unit.api.gates.kit import let_wait
 
 
 @pytest.fixture
 def world() -> Iterator[World]:
     with a_world(page_size=1_500) as world:
         yield world
-
-
-def let_wait(world: World, gate: GateId, count: int, *, since_s: int, priority: Priority = MEDIUM) -> None:
-    flag_gate(world.engine, gate, priority, world.clock.now())
-    for number in range(count):
-        run = a_run(world.clock).due_in(number - since_s).of_priority(priority)
-        run.standing(Status.PENDING, waiting_slot(gate, priority, 0)).stored_in(world.store)
 
 
 def keep_running(world: World, gate: GateId) -> None:
@@ -53,9 +43,9 @@ def look(world: World) -> Simulation:
 def test_the_waiting_runs_of_all_gates_are_added_and_the_oldest_of_all_is_found(world: World) -> None:
     world.gates.put("acme", "stripe", GateLimits(paused=True))
     world.limits.put("beta", TenantLimits(in_flight=0))
-    let_wait(world, GateId("acme", "stripe"), 3, since_s=600)
-    let_wait(world, GateId("acme", "stripe"), 2, since_s=100, priority=HIGH)
-    let_wait(world, tenant_gate("beta"), 4, since_s=1000)
+    let_wait(world, GateId("acme", "stripe"), 3, 600)
+    let_wait(world, GateId("acme", "stripe"), 2, 100, Priority.HIGH)
+    let_wait(world, tenant_gate("beta"), 4, 1000)
     counts = look(world).counts
     assert (counts["looks"], counts["gates_waiting"]) == (2, 9), "once an hour"
     assert 1000 <= counts["gate_oldest_seconds"] <= 1140, "the largest, not the sum"
@@ -64,7 +54,7 @@ def test_the_waiting_runs_of_all_gates_are_added_and_the_oldest_of_all_is_found(
 def test_an_active_gate_counts_its_runs_once_an_hour_too(world: World) -> None:
     world.gates.put("acme", "stripe", GateLimits(in_flight=1))
     keep_running(world, GateId("acme", "stripe"))
-    let_wait(world, GateId("acme", "stripe"), 7, since_s=60)
+    let_wait(world, GateId("acme", "stripe"), 7, 60)
     counts = look(world).counts
     assert counts["looks"] > 20
     assert counts["gates_waiting"] == 7
@@ -72,13 +62,13 @@ def test_an_active_gate_counts_its_runs_once_an_hour_too(world: World) -> None:
 
 def test_a_long_list_counts_to_a_thousand(world: World) -> None:
     world.gates.put("acme", "stripe", GateLimits(paused=True))
-    let_wait(world, GateId("acme", "stripe"), 1_010, since_s=5)
+    let_wait(world, GateId("acme", "stripe"), 1_010, 5)
     assert look(world).counts["gates_waiting"] == 1_000
 
 
 def test_runs_of_a_closed_queue_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world.queues, "visible", lambda *_: 10**9)
-    let_wait(world, queue_gate("default-medium"), 3, since_s=5)
+    let_wait(world, queue_gate("default-medium"), 3, 5)
     assert look(world).counts["gates_waiting"] == 3
 
 
@@ -87,7 +77,7 @@ def test_a_place_that_a_dead_attempt_left_is_counted_when_it_is_freed(world: Wor
     gate = GateId("acme", "stripe")
     holder = Holder("t", "g", world.clock.now(), "job_gone")
     assert world.gates.take(gate, 0, holder, room=1, newcomer=False, capacity=None).done
-    let_wait(world, gate, 1, since_s=5)
+    let_wait(world, gate, 1, 5)
     simulation = look(world)
     assert simulation.counts["places_freed"] == 1
     assert len(simulation.target.calls) == 1

@@ -11,11 +11,10 @@ from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import GateId, keys_slot, waiting_slot
 from onthedot.core.ports import Deadline, RunMessage, Tick
-from onthedot.core.records import Record, Status
+from onthedot.core.records import Status
 from onthedot.core.slots import BUCKET_MS
 from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.queues import SqliteRunQueues
-from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.look import look_at_gate
 from onthedot.gates.manage import put_gate
@@ -25,6 +24,7 @@ from onthedot.gates.wait import flag_again, look_again
 from onthedot.gates.wake import wake_free
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
+from tests.unit.api.gates.kit import let_wait
 from tests.unit.api.kit import Api
 
 GATE = GateId("acme", "stripe")
@@ -35,12 +35,6 @@ MEDIUM = Priority.MEDIUM
 def world() -> Iterator[World]:
     with a_world(page_size=1_000) as world:
         yield world
-
-
-def let_wait(world: World, gate: GateId, count: int, part: int = 0) -> list[Record]:
-    flag_gate(world.engine, gate, MEDIUM, world.clock.now())
-    new = [a_run(world.clock).due_in(number - 10_000) for number in range(count)]
-    return [run.standing(Status.PENDING, waiting_slot(gate, MEDIUM, part)).stored_in(world.store) for run in new]
 
 
 def soon(world: World, seconds: int) -> Deadline:
@@ -55,7 +49,7 @@ def look(world: World, gate: GateId = GATE, seconds: int = 20) -> Counter[str]:
 
 def test_runs_of_a_deleted_gate_are_sent_as_they_are_taken_off(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that dies in between leaves few of them without a message."""
-    let_wait(world, GATE, 250)
+    let_wait(world, GATE, 250, 10_000)
     sent: list[int] = []
     send = SqliteRunQueues.send
 
@@ -71,7 +65,7 @@ def test_runs_of_a_deleted_gate_are_sent_as_they_are_taken_off(world: World, mon
 def test_a_wake_that_gets_no_instants_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process has reserved them since the state was read. More tries would be refused writes."""
     world.gates.put("acme", "stripe", GateLimits(per_second=1))
-    let_wait(world, GATE, 500)
+    let_wait(world, GATE, 500, 10_000)
     changes: list[GateChange] = []
     change = GateStore.change
 
@@ -92,7 +86,7 @@ def test_the_repair_of_many_holders_ends_in_time(world: World, monkeypatch: pyte
         for number in range(8):
             holder = Holder(f"t{page}-{number}", "g", world.clock.now(), f"job_gone{page}{number}")
             world.gates.take(GATE, page, holder, room=8, newcomer=False, capacity=None)
-    let_wait(world, GATE, 1)
+    let_wait(world, GATE, 1, 10_000)
     give_back = GateStore.give_back
 
     def slow(*about: Any) -> GateState:
@@ -108,7 +102,7 @@ def test_the_repair_of_many_holders_ends_in_time(world: World, monkeypatch: pyte
 
 def test_a_run_that_looks_again_overtakes_none_that_waits_before_it(world: World) -> None:
     world.gates.put("acme", "stripe", GateLimits(in_flight=1))
-    first, second = let_wait(world, GATE, 2)
+    first, second = let_wait(world, GATE, 2, 10_000)
     for run, status in ((second, Status.PENDING), (first, Status.DISPATCHED)):
         look_again(world.engine, GATE, run)
         stored = world.store.get(run.run_id)
@@ -119,7 +113,7 @@ def test_a_run_that_looks_again_overtakes_none_that_waits_before_it(world: World
 def flag_keys(world: World, count: int) -> list[GateId]:
     keys = [replace(GATE, key=f"{number:04}") for number in range(count)]
     for key in keys:
-        let_wait(world, key, 1)
+        let_wait(world, key, 1, 10_000)
     world.clock.advance(180)
     return keys
 
@@ -167,7 +161,7 @@ def test_keys_that_fail_go_behind_the_others(world: World, monkeypatch: pytest.M
 def test_slow_gates_of_one_tenant_delay_no_late_run_of_another(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten gates take all the time of a tick, but the claim pass over the past minutes is done before the last ones."""
     for number in range(10):
-        let_wait(world, GateId("acme", f"gate{number}"), 1)
+        let_wait(world, GateId("acme", f"gate{number}"), 1, 10_000)
     late = a_run(world.clock).in_tenant("beta").due_in(30).pending().stored_in(world.store)
     world.clock.advance(180)
     read = GateStore.read
@@ -192,7 +186,7 @@ def test_slow_gates_of_one_tenant_delay_no_late_run_of_another(world: World, mon
 def test_a_run_that_came_late_to_a_part_that_is_gone_is_found(world: World) -> None:
     """Its worker was stopped while the list had many parts. Meanwhile the gate was left, and has one part again."""
     world.gates.put("acme", "stripe", GateLimits(in_flight=1, paused=True))
-    run = let_wait(world, GATE, 1, part=5)[0]
+    run = let_wait(world, GATE, 1, 10_000, part=5)[0]
     assert world.gates.read(GATE).parts is None
     flag_again(world.engine, run)
     world.gates.put("acme", "stripe", GateLimits(in_flight=1))
@@ -200,7 +194,7 @@ def test_a_run_that_came_late_to_a_part_that_is_gone_is_found(world: World) -> N
 
 
 def test_a_record_that_cannot_leave_the_list_is_set_aside(world: World) -> None:
-    stuck, fine = let_wait(world, GATE, 2)
+    stuck, fine = let_wait(world, GATE, 2, 10_000)
     with world.database.transaction() as connection:
         connection.execute("UPDATE runs SET status = 'RUNNING' WHERE run_id = ?", (stuck.run_id,))
     world.gates.put("acme", "stripe", GateLimits(in_flight=1))

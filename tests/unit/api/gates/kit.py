@@ -1,13 +1,16 @@
 """Runs that wait at gates and attempts that have places there, as workers leave them."""
 
+from typing import Any
+
 from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.ids import fresh_generation
 from onthedot.core.ports import Moved
-from onthedot.core.records import Record
+from onthedot.core.records import Record, Status
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.state import Holder
-from tests.builders import World
+from tests.builders import World, a_run
 
 
 def park(world: World, run_id: str, named: str, tenant: str = "acme") -> Record:
@@ -23,6 +26,24 @@ def park(world: World, run_id: str, named: str, tenant: str = "acme") -> Record:
     assert isinstance(outcome, Moved)
     assert outcome.run is not None
     return outcome.run
+
+
+def let_wait(  # noqa: PLR0917 - what differs between the runs of tests
+    world: World,
+    gate: GateId,
+    count: int,
+    since_s: int,
+    priority: Priority = Priority.MEDIUM,
+    part: int = 0,
+    **fields: Any,
+) -> list[Record]:
+    """Flag the gate, and store runs on its list that have waited there since then, one second after the other."""
+    flag_gate(world.engine, gate, priority, world.clock.now())
+    new = [
+        a_run(world.clock).due_in(number - since_s).of_priority(priority).having(**fields) for number in range(count)
+    ]
+    slot = waiting_slot(gate, priority, part)
+    return [run.standing(Status.PENDING, slot).stored_in(world.store) for run in new]
 
 
 def hold(world: World, named: str, token: str = "t", run_id: str = "job_x", tenant: str = "acme") -> Holder:

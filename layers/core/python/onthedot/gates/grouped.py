@@ -119,7 +119,8 @@ class _Together(Generic[Key, Asked, Reply]):
                 turn.callers -= 1
                 if not turn.callers:
                     del self._turns[key]
-        return group.replies.result()[asked]
+        # Whoever sent the group held the lock until it was answered.
+        return group.replies.result(timeout=0)[asked]
 
     def _send(self, key: Key, turn: _Turn[Asked, Reply], group: _Group[Asked, Reply]) -> None:
         """Send the group, unless another of its callers has sent it."""
