@@ -18,7 +18,6 @@ from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.send import message_for
 from onthedot.core.slots import BUCKET_MS, Deployment, bucket_of
 from onthedot.gates import look as look_at_queue
-from onthedot.gates import of_tick
 from onthedot.gates.state import GateState
 from onthedot.gates.waiting import flag_queue
 from tests.builders import World, a_run, a_world
@@ -209,7 +208,7 @@ def test_a_gate_that_fails_stops_neither_the_others_nor_progress(
             raise ZeroDivisionError("a fault of ours")
         look(look_now, gate, slot)
 
-    monkeypatch.setattr(of_tick, "look_at_queue", fails)
+    monkeypatch.setattr(look_at_queue, "look_at_queue", fails)
     flag_queue(storm.world.engine, DEFAULT_POOL, Priority.LOW, storm.clock.now())
     close(storm, 5)
     runs = pending(storm, 5, due_in=30)

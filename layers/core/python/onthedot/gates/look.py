@@ -1,10 +1,10 @@
-"""The look of a tick at gates and queues where runs may wait."""
+"""What gates do in a tick: share it out among tenants, list runs of closed queues, look where runs may wait."""
 
 import heapq
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice
 from typing import Any, Final
@@ -12,7 +12,7 @@ from typing import Any, Final
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.errors import OnthedotError, Unavailable
-from onthedot.core.gate_names import GateId, keys_slot, waiting_slot
+from onthedot.core.gate_names import QUEUE, GateId, keys_slot, waiting_slot
 from onthedot.core.ids import fresh_generation, job_id_of
 from onthedot.core.moves import Move, applied
 from onthedot.core.outcomes import is_record_written, is_written
@@ -20,7 +20,15 @@ from onthedot.core.ports import Deadline, SlotEntry, Undecided
 from onthedot.core.records import Record, Status
 from onthedot.core.send import QueueStates, read_slot_pages, send_runs
 from onthedot.core.set_aside import fault_of, faults_of, misplaced, set_aside
-from onthedot.core.slots import BUCKET_MS, DECISION_MS, WATCH_DISTANCE, fire_slot, read_queue_key, shard_of
+from onthedot.core.slots import (
+    BUCKET_MS,
+    DECISION_MS,
+    WATCH_DISTANCE,
+    fire_slot,
+    queue_key,
+    read_queue_key,
+    shard_of,
+)
 from onthedot.core.start import end_lost_attempt
 from onthedot.engine import Engine
 from onthedot.gates import places, rate
@@ -29,7 +37,7 @@ from onthedot.gates.limited import SeenGate, see
 from onthedot.gates.limits import Limits
 from onthedot.gates.state import GateChange, GateState, Holder, Repair, decide
 from onthedot.gates.wait import MANY_PARTS
-from onthedot.gates.waiting import add_counts, count_waiting, note_oldest
+from onthedot.gates.waiting import QueueList, add_counts, count_waiting, flag_queue, note_oldest
 from onthedot.gates.wake import visit_keys, wake_free
 
 _LOG: Final = logging.getLogger(__name__)
@@ -401,3 +409,55 @@ def _part(look: QueueLook, slot: str) -> Iterator[SlotEntry]:
 def _set_aside(look: QueueLook, slot: str, faults: dict[str, str]) -> None:
     whole = set_aside(look.engine, look.counts, slot, faults, look.deadline)
     look.left = look.left or not whole
+
+
+@dataclass(slots=True)
+class TickGates:
+    """The gates in one tick.
+
+    A closed queue is flagged before its runs are put on its list. One whose flag cannot be written is not tried again
+    in the tick: its runs stay in their slots.
+    """
+
+    engine: Engine
+    queues: QueueStates
+    counts: Counter[str]
+    limits: Limits = field(init=False)
+    _flags: dict[tuple[str, Priority], GateState | None] = field(default_factory=dict)
+    """The last flag of each queue. None: it cannot be written now."""
+
+    def __post_init__(self) -> None:
+        try:
+            self.limits = self.engine.limits.read()
+        except Unavailable as error:  # each tenant has weight 1 then, and no run waits for the limits
+            _LOG.warning("limits_unknown", extra={"error": str(error)})
+            self.limits = Limits(known=False)
+        self.counts["limits_unknown"] += not self.limits.known
+
+    def in_turns(self, entries: Sequence[SlotEntry]) -> list[SlotEntry]:
+        return fair_order(entries, self.limits)
+
+    def list_of(self, pool: str, priority: Priority) -> QueueList | None:
+        known = self._flags.get((pool, priority))
+        if known is None and (pool, priority) in self._flags:
+            return None
+        try:
+            found = flag_queue(self.engine, pool, priority, self.engine.clock.now(), known)
+        except Unavailable as error:
+            _LOG.warning("queue_not_flagged", extra={"queue": queue_key(pool, priority), "error": str(error)})
+            self._flags[pool, priority] = None
+            return None
+        self._flags[pool, priority] = found.state
+        return found
+
+    def look_at(self, gate: str, slot: str, claim_token: str, deadline: Deadline) -> bool:
+        at = GateId.read(gate)
+        try:
+            if at.name != QUEUE:
+                return look_at_gate(self.engine, at, slot, deadline, self.counts)
+            look_at_queue(
+                QueueLook(self.engine, self.queues, self.limits, claim_token, deadline, self.counts), at, slot
+            )
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with this gate, the others are looked at
+            return look_failed(self.engine, at, slot, error, self.counts)
+        return True

@@ -12,7 +12,7 @@ from onthedot.core.records import Record
 from onthedot.core.send import QueueStates
 from onthedot.engine import Engine
 from onthedot.gates.give_back import give_back_places, give_back_unused, wake_late
-from onthedot.gates.of_tick import TickGates
+from onthedot.gates.look import TickGates
 from onthedot.gates.wait import ask_or_wait, flag_again, is_turn_awaited, pass_on, wait_for_turn
 from onthedot.gates.waiting import is_queue_closed
 from onthedot.targets.webhooks import SigningKey
