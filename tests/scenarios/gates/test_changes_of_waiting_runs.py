@@ -20,7 +20,7 @@ from onthedot.jobs.audit import audit_job
 from onthedot.statistics.forecast import forecast
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.simulation import Simulation
-from tests.unit.api.gates.kit import hold
+from tests.unit.api.gates.kit import hold, stored
 from tests.unit.api.kit import SHELL, Api, a_worker
 
 STRIPE = GateId("acme", "stripe")
@@ -36,12 +36,6 @@ def world() -> Iterator[World]:
 @pytest.fixture
 def api(world: World) -> Api:
     return Api(world)
-
-
-def stored(world: World, run_id: str) -> Record:
-    run = world.store.get(run_id)
-    assert run is not None
-    return run
 
 
 def a_waiting_job(api: Api, simulation: Simulation, **fields: Any) -> Record:

@@ -16,7 +16,7 @@ from onthedot.gates.limits import GateLimits
 from onthedot.gates.manage import put_gate
 from onthedot.workers import assign as messages
 from tests.builders import World, a_world
-from tests.unit.api.gates.kit import hold
+from tests.unit.api.gates.kit import hold, stored
 from tests.unit.api.kit import SHELL, Api, a_worker
 
 STRIPE = GateId("acme", "stripe")
@@ -33,12 +33,6 @@ def world() -> Iterator[World]:
 @pytest.fixture
 def api(world: World) -> Api:
     return Api(world)
-
-
-def stored(world: World, run_id: str) -> Record:
-    run = world.store.get(run_id)
-    assert run is not None
-    return run
 
 
 def park_late(world: World, run_id: str) -> Record:

@@ -24,7 +24,7 @@ from onthedot.gates.wait import flag_again, look_again
 from onthedot.gates.wake import wake_free
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
-from tests.unit.api.gates.kit import let_wait
+from tests.unit.api.gates.kit import let_wait, stored
 from tests.unit.api.kit import Api
 
 GATE = GateId("acme", "stripe")
@@ -105,9 +105,7 @@ def test_a_run_that_looks_again_overtakes_none_that_waits_before_it(world: World
     first, second = let_wait(world, GATE, 2, 10_000)
     for run, status in ((second, Status.PENDING), (first, Status.DISPATCHED)):
         look_again(world.engine, GATE, run)
-        stored = world.store.get(run.run_id)
-        assert stored is not None
-        assert stored.status is status
+        assert stored(world, run.run_id).status is status
 
 
 def flag_keys(world: World, count: int) -> list[GateId]:
@@ -174,9 +172,7 @@ def test_slow_gates_of_one_tenant_delay_no_late_run_of_another(world: World, mon
     shards = tuple(range(world.deployment.shards))
     counts = dispatch_due(world.engine, world.progress, Tick(0, shards, world.clock.now(), "t"), soon(world, 80))
     assert counts["out_of_time"]
-    stored = world.store.get(late.run_id)
-    assert stored is not None
-    assert stored.status is Status.DISPATCHED
+    assert stored(world, late.run_id).status is Status.DISPATCHED
     monkeypatch.setattr(GateStore, "read", read)
     simulation = Simulation(world)
     simulation.let_pass(240)
@@ -200,9 +196,7 @@ def test_a_record_that_cannot_leave_the_list_is_set_aside(world: World) -> None:
     world.gates.put("acme", "stripe", GateLimits(in_flight=1))
     assert wake_free(world.engine, GATE, soon(world, 20)) == 1
     assert not world.store.read_slot(waiting_slot(GATE, MEDIUM, 0)).items
-    stored = world.store.get(fine.run_id)
-    assert stored is not None
-    assert stored.status is Status.DISPATCHED
+    assert stored(world, fine.run_id).status is Status.DISPATCHED
 
 
 @pytest.mark.parametrize("named", ["stripe", "stripe:42"])

@@ -17,6 +17,7 @@ from onthedot.jobs.change import cancel_job
 from tests.builders import World
 from tests.scenarios.gates.one_place import GATE, one_place
 from tests.scenarios.kits.simulation import Simulation
+from tests.unit.api.gates.kit import stored
 from tests.unit.api.kit import Api
 
 STRIPE = GateId("acme", "stripe")
@@ -40,8 +41,7 @@ def test_a_run_that_page_0_refuses_stays_on_the_list(world: World) -> None:
     moves = Counter[Status]()
     for _ in range(5):
         simulation.work()
-        run = world.store.get(job_id)
-        assert run is not None
+        run = stored(world, job_id)
         moves[run.status] += 1
     assert moves == {Status.PENDING: 5}
     assert [what.what for what in simulation.verdicts if hasattr(what, "what")] == ["waits at gate stripe"]
@@ -72,18 +72,14 @@ def test_the_end_of_an_attempt_at_a_large_gate_wakes_a_run_by_its_own_page(
     world.gates.put("acme", "stripe", GateLimits(in_flight=limit))
     job_id = Api(world).job(gates=["stripe"])
     Simulation(world).work()
-    waiting = world.store.get(job_id)
-    assert waiting is not None
-    assert waiting.status is Status.PENDING
+    assert stored(world, job_id).status is Status.PENDING
 
     def no_pages(*_: object) -> None:
         pytest.fail("all pages were read")
 
     monkeypatch.setattr(GateStore, "pages", no_pages)
     give_back(world.engine, "acme", [f"{page}#stripe"], Holder(f"p{page}-0", "g", world.clock.now(), "job_x"))
-    woken = world.store.get(job_id)
-    assert woken is not None
-    assert woken.woken == "stripe"
+    assert stored(world, job_id).woken == "stripe"
 
 
 def test_no_attempt_more_than_the_lowered_limit_starts_when_those_of_one_page_end() -> None:

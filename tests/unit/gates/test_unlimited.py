@@ -18,6 +18,7 @@ from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.targets.types import HttpTarget
 from onthedot.wiring.points import FeaturePoints
 from tests.builders import World
+from tests.unit.api.gates.kit import stored
 
 
 def _request() -> JobRequest:
@@ -73,6 +74,4 @@ def test_a_worker_that_was_stopped_after_it_read_the_limits_reads_them_again(
     monkeypatch.setattr(world.engine.limits, "find", stopped)
     run, verdict = begin(world)
     assert isinstance(verdict, Started) is starts
-    stored = world.store.get(run.run_id)
-    assert stored is not None
-    assert stored.status is (Status.RUNNING if starts else Status.PENDING)
+    assert stored(world, run.run_id).status is (Status.RUNNING if starts else Status.PENDING)

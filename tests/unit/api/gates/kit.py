@@ -13,11 +13,15 @@ from onthedot.gates.state import Holder
 from tests.builders import World, a_run
 
 
-def park(world: World, run_id: str, named: str, tenant: str = "acme") -> Record:
-    """Put a run that was sent on the waiting list of a gate. Its message stays in the queue, and is void."""
+def stored(world: World, run_id: str) -> Record:
     run = world.store.get(run_id)
     assert run is not None
-    gate = GateId.of(tenant, named)
+    return run
+
+
+def park(world: World, run_id: str, named: str, tenant: str = "acme") -> Record:
+    """Put a run that was sent on the waiting list of a gate. Its message stays in the queue, and is void."""
+    run, gate = stored(world, run_id), GateId.of(tenant, named)
     flag_gate(world.engine, gate, run.priority, world.clock.now())
     slot = waiting_slot(gate, run.priority, 0)
     now = world.clock.now()
@@ -55,6 +59,5 @@ def hold(world: World, named: str, token: str = "t", run_id: str = "job_x", tena
 
 
 def status_and_slot(world: World, run_id: str) -> tuple[str, str]:
-    run = world.store.get(run_id)
-    assert run is not None
+    run = stored(world, run_id)
     return str(run.status), (run.slot or "").split("#")[0]
