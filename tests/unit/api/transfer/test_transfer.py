@@ -1,23 +1,11 @@
 """Requests about the transfer of a stage: a mistake is named by its field and changes nothing."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.unit.api.kit import Api, fields_of
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.engine import Engine
 from onthedot.transfer.entries import Entry, EntryKind, StoredEntry
 from onthedot.transfer.export import Selection, export_page, running_page
-from onthedot.transfer.ports import StoredPage, Transfer
-from onthedot.transfer.stored_entries import StoredEntries
+from onthedot.transfer.stored_entries import StoredEntries, StoredPage, Transfer
 from tests.builders import a_world
 
 GATES = [StoredEntry(Entry(EntryKind.GATE, str(n), {"limits": "x" * 100}), f"after {n}") for n in range(10)]

@@ -18,8 +18,6 @@ FORMAT: Final = 1
 
 
 class EntryKind(StrEnum):
-    """The kinds of entries."""
-
     RECORD = "record"
     """A job, a run or a skipped range, as `codec` encodes it."""
     BLOB = "blob"
@@ -64,7 +62,6 @@ class StoredEntry:
 
 
 def to_json(entry: Entry) -> dict[str, Any]:
-    """Return the entry as a line of the file has it."""
     line = {"kind": entry.kind.value, "format": FORMAT, "id": entry.id, "content": dict(entry.content)}
     return line if entry.why is None else {**line, "why": entry.why}
 
@@ -110,7 +107,6 @@ def is_history(record: Record, now: int) -> bool:
 
 
 def is_running(record: Record, now: int) -> bool:
-    """Return whether an attempt of the run is alive."""
     return record.status is Status.RUNNING and not lifecycle.lease_is_over(record, now)
 
 

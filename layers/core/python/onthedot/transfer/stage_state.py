@@ -18,8 +18,6 @@ LONGEST_FREEZE_ID: Final = 100
 
 
 class StageMode(StrEnum):
-    """The three modes of a stage."""
-
     OPEN = "open"
     """The stage works."""
     FROZEN = "frozen"
@@ -44,7 +42,6 @@ class StageState:
 
     @property
     def is_open(self) -> bool:
-        """Whether the stage works."""
         return self.mode is StageMode.OPEN
 
     @property
@@ -57,14 +54,12 @@ class StageState:
 
     @property
     def _way_out(self) -> str:
-        """The command that ends the freeze."""
         if self.exported_at is None:
             return "an admin opens it again with `onthedot thaw`"
         return "if no other stage has released them, an admin opens it again with `onthedot thaw --force`"
 
 
 def to_text(state: StageState) -> str:
-    """Return the state as it is stored."""
     return json_text.to_text({name: value for name, value in asdict(state).items() if value is not None})
 
 
