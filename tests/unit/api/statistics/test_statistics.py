@@ -1,6 +1,5 @@
 """Ended runs are counted by steps of a range of time, for the caller's tenant only."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,19 +10,8 @@ from onthedot.core.lifecycle import Failure
 from onthedot.core.ports import Moved
 from onthedot.core.records import Record
 from onthedot.statistics.counters import BOUNDS_MS
-from tests.builders import NOON, World, a_run, a_world, the_start_of
+from tests.builders import NOON, World, a_run, the_start_of
 from tests.unit.api.kit import Api
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 def moved(world: World, move: Any) -> Record:

@@ -1,24 +1,12 @@
 """Runs on lease: given with all that a worker needs, kept by heartbeats, completed once, recovered when lost."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from onthedot.workers.records import MOST_ASSIGNED
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker, fields_of
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 @pytest.fixture

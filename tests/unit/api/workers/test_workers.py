@@ -1,7 +1,6 @@
 """Pull workers: they register, beat and are seen; each tenant's its own; a worker's token does nothing else."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,21 +8,10 @@ import pytest
 
 from onthedot.api.routes import ROUTES
 from onthedot.workers.records import Load, Resources, WorkerRecord
-from tests.builders import NOON, World, a_world
+from tests.builders import NOON, World
 from tests.unit.api.kit import SHELL, Api, a_worker, fields_of, message_of
 
 NOT_FOR_VIEWERS = {"/v1/signing-keys", "/v1/limits", "/v1/tokens", "/v1/stage", "/v1/export"}
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 def register(api: Api, **fields: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Statistics and the overview."""
+"""Statistics and the overview, as the API shows them."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, NotRequired
@@ -12,17 +12,16 @@ from onthedot.api.fields import Fields, PriorityName, QueryInstant
 from onthedot.api.reading import read_model
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
-from onthedot.core.choices import Priority
 from onthedot.core.clock import format_instant
 from onthedot.core.records import Definition, Record
 from onthedot.engine import Engine
 from onthedot.gates.limits import TenantLimits
 from onthedot.jobs.dead_letters import Cause
 from onthedot.jobs.executions_views import error_of
-from onthedot.statistics.count import Statistics, read_statistics
-from onthedot.statistics.counters import BOUNDS_MS, STEPS_SECONDS, Counters, StepRange, added, step_range
+from onthedot.statistics.counters import BOUNDS_MS, STEPS_SECONDS, Counters, added, in_steps, step_range
+from onthedot.statistics.forecast import Forecast
 from onthedot.statistics.hold_ups import HoldUp
-from onthedot.statistics.overview import Coming, Overview, read_overview
+from onthedot.statistics.overview import Overview, read_overview
 from onthedot.targets.types import one_line
 from onthedot.workers.queues import QueueView, queues_view
 from onthedot.workers.records import WorkerRecord, WorkerStatus
@@ -50,15 +49,6 @@ class StatisticsQuery(Fields):
     ] = None
     step: Annotated[Step | None, Field(description="seconds of each step")] = None
     priority: PriorityName | None = None
-
-    def asked(self, now: int) -> StepRange:
-        """Return the range of time. Raise InvalidRequest."""
-        return step_range(self.since, self.to, self.step, now)
-
-    @property
-    def of_priority(self) -> Priority | None:
-        """The priority whose runs are counted. None: all."""
-        return None if self.priority is None else Priority(self.priority)
 
 
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
@@ -95,19 +85,17 @@ class StepView(CountersView):
     time: str
 
 
-# `from` is a word of Python, so this type is made by a call.
-StatisticsView = TypedDict(
-    "StatisticsView",
-    {
-        "from": str,
-        "to": str,
-        "step_seconds": int,
-        "bounds_ms": list[int],
-        "steps": list[StepView],
-        "total": CountersView,
-    },
-)
-StatisticsView.__doc__ = "The runs that ended in a range of time, by steps, the oldest first."
+_Range = TypedDict("_Range", {"from": str, "to": str})
+"""Made by a call, because `from` is a word of Python."""
+
+
+class StatisticsView(_Range):
+    """The runs that ended in a range of time, by steps, the oldest first."""
+
+    step_seconds: int
+    bounds_ms: list[int]
+    steps: list[StepView]
+    total: CountersView
 
 
 class HourMinuteView(TypedDict):
@@ -121,23 +109,11 @@ class HourMinuteView(TypedDict):
     retries: int
 
 
-HourView = TypedDict(
-    "HourView",
-    {
-        "from": str,
-        "to": str,
-        "succeeded": int,
-        "failed": int,
-        "skipped": int,
-        "cancelled": int,
-        "retries": int,
-        "lost": int,
-        "lateness": LatenessView,
-        "bounds_ms": list[int],
-        "minutes": list[HourMinuteView],
-    },
-)
-HourView.__doc__ = "The runs that ended in the last hour, and in each of its 60 minutes, the oldest first."
+class HourView(_Range, CountersView):
+    """The runs that ended in the last hour, and in each of its 60 minutes, the oldest first."""
+
+    bounds_ms: list[int]
+    minutes: list[HourMinuteView]
 
 
 class SummaryView(TypedDict):
@@ -239,20 +215,7 @@ class OverviewView(TypedDict):
     unknown: NotRequired[list[str]]
 
 
-def statistics_view(found: Statistics) -> StatisticsView:
-    """Return the counters of a range of time."""
-    return {
-        "from": format_instant(found.asked.since),
-        "to": format_instant(found.asked.until),
-        "step_seconds": found.asked.step_ms // 1000,
-        "bounds_ms": list(BOUNDS_MS),
-        "steps": [_step_view(start, counters) for start, counters in found.steps],
-        "total": counters_view(found.total),
-    }
-
-
 def counters_view(counters: Counters) -> CountersView:
-    """Return the ends of runs by outcome."""
     return {
         "succeeded": counters.succeeded,
         "failed": counters.failed,
@@ -260,20 +223,12 @@ def counters_view(counters: Counters) -> CountersView:
         "cancelled": counters.cancelled,
         "retries": counters.retries,
         "lost": counters.lost,
-        "lateness": _lateness(counters),
-    }
-
-
-def _step_view(start: int, counters: Counters) -> StepView:
-    return {"time": format_instant(start), **counters_view(counters)}
-
-
-def _lateness(counters: Counters) -> LatenessView:
-    return {
-        "p50_ms": counters.percentile(0.5),
-        "p99_ms": counters.percentile(0.99),
-        "max_ms": counters.max_ms,
-        "counts": list(counters.counts),
+        "lateness": {
+            "p50_ms": counters.percentile(0.5),
+            "p99_ms": counters.percentile(0.99),
+            "max_ms": counters.max_ms,
+            "counts": list(counters.counts),
+        },
     }
 
 
@@ -286,7 +241,6 @@ _FIELDS_OF: Final = {
 
 
 def overview_view(engine: Engine, caller: Principal, found: Overview) -> OverviewView:
-    """Return the overview of a caller's tenant."""
     ticks, failures, coming = found.ticks, found.failures, found.coming
     age = None if ticks is None else ticks.age_ms
     view: OverviewView = {
@@ -346,14 +300,14 @@ def _workers(workers: Sequence[WorkerRecord], now: int) -> WorkersSummaryView:
     }
 
 
-def _due(coming: Coming) -> list[DueView]:
-    return [{"time": format_instant(start), "runs": runs} for start, runs in coming.forecast.minutes.items()]
+def _due(coming: Forecast) -> list[DueView]:
+    return [{"time": format_instant(start), "runs": runs} for start, runs in coming.minutes.items()]
 
 
-def _next(coming: Coming) -> list[NextView]:
+def _next(coming: Forecast) -> list[NextView]:
     return [
         {"job_id": job_id, "name": coming.names.get(job_id), "fire_time": format_instant(at)}
-        for at, job_id in coming.forecast.nearest
+        for at, job_id in coming.nearest
     ]
 
 
@@ -399,14 +353,21 @@ def _hold_up(found: HoldUp) -> HoldUpView:
 
 
 def show_statistics(context: RequestContext) -> StatisticsView:
-    """Answer the counters of the tenant's ended runs for each step of a range of time."""
-    query = read_model(StatisticsQuery, context.request.query)
-    asked = query.asked(context.engine.clock.now())
-    return statistics_view(read_statistics(context.engine, context.tenant, asked, query.of_priority))
+    engine, query = context.engine, read_model(StatisticsQuery, context.request.query)
+    asked = step_range(query.since, query.to, query.step, engine.clock.now())
+    found = engine.statistics.read(context.tenant, *asked.minutes)
+    steps = in_steps((one for one in found if query.priority in (None, one.priority)), asked)
+    return {
+        "from": format_instant(asked.since),
+        "to": format_instant(asked.until),
+        "step_seconds": asked.step_ms // 1000,
+        "bounds_ms": list(BOUNDS_MS),
+        "steps": [{"time": format_instant(start), **counters_view(counters)} for start, counters in steps],
+        "total": counters_view(added(counters for _, counters in steps)),
+    }
 
 
 def show_overview(context: RequestContext) -> OverviewView:
-    """Answer how the tenant's runs are now. Parts that cannot be read are null."""
     caller = context.request.principal or Principal(context.tenant, "", "")
     return overview_view(context.engine, caller, read_overview(context.engine, context.tenant))
 

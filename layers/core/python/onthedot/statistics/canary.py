@@ -58,7 +58,6 @@ def ensure_canary(engine: Engine) -> bool:
 
 
 def remove_canary(engine: Engine) -> bool:
-    """Delete the canary, if there is one."""
     for key, status in _look(engine).items():
         if status is Status.ACTIVE:
             try:

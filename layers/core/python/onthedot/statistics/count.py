@@ -6,13 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Clock, Deadline
-from onthedot.engine import Engine
 from onthedot.events.ports import RecordChange
-from onthedot.statistics.counters import Counters, StepRange, added, end_of, in_steps
-from onthedot.statistics.ports import PlacedEnd
+from onthedot.statistics.counters import PlacedEnd, end_of
 from onthedot.statistics.store import StatisticsWriter
 
 _LOG: Final = logging.getLogger(__name__)
@@ -22,8 +19,6 @@ WRITERS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class CountResult:
-    """The result of counting a batch of changes."""
-
     ended: int
     """Ends in the batch, also if they were counted before."""
     items: int
@@ -79,20 +74,3 @@ def _write(writer: StatisticsWriter, shard: str, ends: Sequence[PlacedEnd]) -> s
         _LOG.error("uncounted", extra={**about, "why": repr(error)})
         return "faulty"
     return "written"
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """The counters of a range of time."""
-
-    asked: StepRange
-    steps: Sequence[tuple[int, Counters]]
-    """The beginning and the counters of each step, the oldest first."""
-    total: Counters
-
-
-def read_statistics(engine: Engine, tenant: str, asked: StepRange, priority: Priority | None = None) -> Statistics:
-    """Return the counters of a tenant, of one priority or of all. Raise Unavailable."""
-    found = engine.statistics.read(tenant, *asked.minutes)
-    steps = in_steps((one for one in found if priority in (None, one.priority)), asked)
-    return Statistics(asked, steps, added(counters for _, counters in steps))

@@ -34,11 +34,11 @@ from onthedot.statistics.counters import (
     Counters,
     EndedRun,
     MinuteCounters,
+    PlacedEnd,
     from_stored,
     numbers_of,
     summed,
 )
-from onthedot.statistics.ports import PlacedEnd
 
 _LOG: Final = logging.getLogger(__name__)
 _TRIES: Final = 6
@@ -100,9 +100,8 @@ def counting_of(ended: EndedRun) -> tuple[Key, dict[str, int], dict[str, int], i
 
     The caller counts the end in the transaction that writes it.
     """
-    letter = ended.priority.value[0]
-    numbers = {f"{letter}_{name}": number for name, number in numbers_of(ended).items()}
-    most = {} if ended.lateness_ms is None else {f"{letter}_{MAX_MS}": ended.lateness_ms}
+    numbers = {_name(ended.priority, name): number for name, number in numbers_of(ended).items()}
+    most = {} if ended.lateness_ms is None else {_name(ended.priority, MAX_MS): ended.lateness_ms}
     return statistics_key(ended.tenant, ended.minute), numbers, most, _expiry(ended)
 
 

@@ -73,7 +73,13 @@ class Runtime:
         self._running_tasks = RunningTasks(offer.resources, monotonic)
         self._task_threads = TaskThreads(source, self._running_tasks, target, monotonic)
         self._protection = TaskProtection(agent, self._running_tasks, pace.grace, monotonic) if agent else None
-        self._heartbeat = Heartbeat(source, self._running_tasks, monotonic, self._task_threads.abandon)
+        self._heartbeat = Heartbeat(
+            source,
+            self._running_tasks,
+            monotonic,
+            register=lambda: source.register(self._offer),
+            abandon=self._task_threads.abandon,
+        )
         self._heartbeat_threads = HeartbeatThreads(
             self._beat,
             self._heartbeat.watch,
@@ -138,7 +144,6 @@ class Runtime:
         return None
 
     def _turn(self) -> None:
-        """Lease as many tasks as the free resources allow, or wait until resources are free and a task is there."""
         tasks = self._running_tasks
         if not self._may_lease():
             self._source.pause()
@@ -224,5 +229,5 @@ class Runtime:
             log.error("not_reported: run %s; it will be retried when its lease ends", left.task.run_id)
         try:
             self._source.send_heartbeat(tasks.load(stopped=True))
-        except (Unavailable, NotAllowed) as error:
+        except (Unavailable, NotAllowed, WorkerNotFound) as error:
             log.warning("good_bye_failed: %s", error)

@@ -306,18 +306,15 @@ def register_worker(context: RequestContext) -> WorkerView:
 
 
 def beat_worker(context: RequestContext) -> WorkerView:
-    """Record the heartbeat and the load of a worker."""
     load = read_body(BeatFields, context.request.body, MAX_BEAT).load()
     return _shown(context, registrations.beat_worker(context.engine, context.tenant, context.id, load))
 
 
 def show_worker(context: RequestContext) -> WorkerView:
-    """Answer one worker."""
     return _shown(context, registrations.see_worker(context.engine, context.tenant, context.id))
 
 
 def list_workers(context: RequestContext) -> WorkersView:
-    """Answer the workers that may run the tenant's jobs."""
     query = read_model(WorkersQuery, context.request.query)
     found = registrations.list_workers(
         context.engine,
@@ -333,9 +330,7 @@ def lease(context: RequestContext) -> LeasesView:
     request = LeaseRequest(
         most=fields.max,
         priorities=[Priority(name) for name in fields.priorities],
-        cpu=None if fields.free is None else fields.free.cpu,
-        memory_mb=None if fields.free is None else fields.free.memory_mb,
-        storage_mb=None if fields.free is None else fields.free.storage_mb,
+        free={} if fields.free is None else fields.free.model_dump(exclude_none=True),
         idle=fields.idle,
         wait_ms=round(fields.wait_seconds * 1000),
         gone=context.request.gone,

@@ -69,7 +69,9 @@ class OtherWorkers:
 
     def _able_to_run(self, message: RunMessage, needs: Needs | None) -> list[WorkerRecord]:
         serving = [worker for worker in self._others() if worker.tenant in (None, message.tenant)]
-        needs = needs if needs or not serving else _needs_of_run(self.engine, message.run_id)
+        if serving and needs is None and (run := self.engine.store.get(message.run_id)) is not None:
+            definition = definition_of(self.engine, run)
+            needs = None if definition is None else needs_of_definition(definition)
         return [] if needs is None else [worker for worker in serving if worker.can_do(needs)]
 
     def _others(self) -> list[WorkerRecord]:
@@ -86,14 +88,7 @@ class OtherWorkers:
 
 
 def needs_of_definition(definition: Definition) -> Needs:
-    """Return the needs that a worker must meet for this work."""
     return worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
-
-
-def _needs_of_run(engine: Engine, run_id: str) -> Needs | None:
-    run = engine.store.get(run_id)
-    definition = None if run is None else definition_of(engine, run)
-    return None if definition is None else needs_of_definition(definition)
 
 
 TRIES: Final = 5

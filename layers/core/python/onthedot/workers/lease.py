@@ -127,18 +127,17 @@ def lease_runs(
     priorities: Sequence[Priority] = PRIORITIES,
     free: Resources | None = None,
     idle: bool = True,
-    wait_ms: int = 0,
     arrived: Sequence[Received] = (),
 ) -> LeasedRuns:
-    """Start up to `most` runs for the worker. With `wait_ms`, wait for a first run in the last queue named.
+    """Start up to `most` runs for the worker: of those assigned to it, of `arrived`, then of the queues.
 
-    `arrived` has messages that were received for this worker. They come before those of the queues.
-    A queue that fails keeps no runs of the others back. Raise Unavailable when no run was started and all queues fail.
+    `arrived` has messages that were received for this worker. A queue that fails keeps no runs of the others back.
+    Raise Unavailable when no run was started and all queues fail.
     """
     free = free or worker.resources
     # No more than the worker has room for: a run that it receives and cannot take is late for another worker.
     most = min(most, free.concurrency)
-    batch = LeaseBatch(engine, worker, most, free, idle, engine.clock.now() + wait_ms + LONGEST_SEARCH_MS)
+    batch = LeaseBatch(engine, worker, most, free, idle, engine.clock.now() + LONGEST_SEARCH_MS)
     _lease_assigned(batch)
     for received in arrived:
         _lease(batch, received)
@@ -148,7 +147,7 @@ def lease_runs(
         if batch.full:
             break
         try:
-            _lease_from(batch, priority, wait_ms if priority == asked[-1] and not batch.leases else 0)
+            _lease_from(batch, priority)
         except Unavailable as error:
             failed.append(error)
     if failed and len(failed) == len(asked) and not batch.leases:
@@ -156,23 +155,20 @@ def lease_runs(
     return LeasedRuns(batch.leases, batch.alone_waiting)
 
 
-def _lease_from(batch: LeaseBatch, priority: Priority, wait_ms: int) -> None:
+def _lease_from(batch: LeaseBatch, priority: Priority) -> None:
     """Lease runs of one queue. While messages arrive whose runs this worker does not start, receive the next ones.
 
     Such a run is for another worker, or waits at a gate now. These rounds receive as many messages as possible, so that
     a worker with one place gets through many quickly.
     """
-    received = _receive(batch, priority, min(batch.most - len(batch.leases), MOST_RECEIVED), wait_ms)
+    queues, pool = batch.engine.queues, batch.worker.pool
+    maximum = min(batch.most - len(batch.leases), MOST_RECEIVED)
     for _ in range(MOST_ROUNDS):
+        received = queues.receive(pool, priority, maximum, visibility_ms=VISIBILITY_MS)
         passed = [_lease(batch, one) for one in sorted(received, key=lambda each: each.message.due_at)]
         if batch.leases or not any(passed) or batch.engine.clock.now() >= batch.search_until:
             return
-        received = _receive(batch, priority, MOST_RECEIVED, 0)
-
-
-def _receive(batch: LeaseBatch, priority: Priority, maximum: int, wait_ms: int) -> Sequence[Received]:
-    queues, pool = batch.engine.queues, batch.worker.pool
-    return queues.receive(pool, priority, maximum, visibility_ms=VISIBILITY_MS, wait_ms=wait_ms)
+        maximum = MOST_RECEIVED
 
 
 def _lease(batch: LeaseBatch, received: Received) -> bool:
@@ -242,7 +238,7 @@ def _lease_assigned(batch: LeaseBatch) -> None:
 
 
 def _lease_by_name(batch: LeaseBatch, run_id: str) -> bool:
-    """Start an assigned run. Return whether it waits for this worker no more."""
+    """Start an assigned run. Return False if it is to wait for the worker's next lease."""
     try:
         run = batch.engine.store.get(run_id)
     except OnthedotError:
@@ -252,9 +248,5 @@ def _lease_by_name(batch: LeaseBatch, run_id: str) -> bool:
     verdict = _try_to_start(batch, message_for(run), assigned=True)
     if isinstance(verdict, Started):
         batch.add(verdict, None)
-    return not _is_for_next_lease(verdict, run)
-
-
-def _is_for_next_lease(verdict: Started | Verdict, run: Record) -> bool:
     later = isinstance(verdict, Redeliver) and not isinstance(verdict, ForOtherWorker)
-    return later and run.status is Status.DISPATCHED
+    return not (later and run.status is Status.DISPATCHED)

@@ -51,7 +51,6 @@ class Resources:
     storage_mb: int = 0
 
     def fits(self, needs: Needs) -> bool:
-        """Return whether these resources are enough for one more run."""
         return (
             self.concurrency >= 1
             and self.cpu >= needs.cpu
@@ -60,7 +59,6 @@ class Resources:
         )
 
     def less(self, needs: Needs) -> "Resources":
-        """Return the resources that are left beside a run with these needs."""
         return self.minus(Resources(1, needs.cpu, needs.memory_mb, needs.storage_mb))
 
     def minus(self, other: "Resources") -> "Resources":
@@ -104,8 +102,6 @@ def expiry_of(heartbeat_at: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRecord:
-    """The record of one registered pull worker."""
-
     worker_id: str
     tenant: str | None
     """The tenant whose runs it may have. None: all tenants, for workers of the operator with access to the table."""
@@ -126,15 +122,8 @@ class WorkerRecord:
             return WorkerStatus.LOST
         return WorkerStatus.DRAINING if self.load.stopping else WorkerStatus.ACTIVE
 
-    @property
-    def expires_at(self) -> int:
-        """The epoch seconds after which the record expires."""
-        return expiry_of(self.heartbeat_at)
-
     def can_do(self, needs: Needs) -> bool:
-        """Return whether the worker could run this when it has no other run."""
         return self.capabilities >= needs.capabilities and self.resources.fits(needs)
 
     def free(self) -> Resources:
-        """Return the resources that its runs do not take."""
         return self.resources.minus(self.load.used)
