@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from onthedot.core.choices import Priority, Requirements
+from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Received
 from onthedot.workers import lease as leasing
@@ -78,13 +78,6 @@ def test_a_lease_that_has_a_run_does_not_look_for_more_behind_foreign_messages(
     leased = lease_runs(replace(world.engine, queues=queues), a_worker(simulation).record, most=4)
     assert [lease.run.run_id for lease in leased.leases] == [ours.run_id]
     assert len(queues.receives) == 3, "each queue once"
-
-
-def test_runs_that_nobody_here_can_do_do_not_stop_a_worker_either(simulation: Simulation) -> None:
-    for _ in range(30):
-        a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
-    ours = a_shell_job(simulation)
-    assert a_worker(simulation).lease_one().run.run_id == ours.run_id
 
 
 def test_a_run_of_a_tenant_with_a_worker_is_assigned_to_it_at_once(world: World, simulation: Simulation) -> None:

@@ -132,13 +132,6 @@ def test_a_stage_imports_one_export_at_a_time_and_none_while_it_is_frozen(moved:
     assert moved.destination.world.stage.fresh().mode is StageMode.IMPORTING
 
 
-def test_a_release_needs_an_import(stages: TwoStages) -> None:
-    response = stages.api().send("POST", "/v1/import/release", freeze_id="x")
-    assert response.status == 409
-    assert stages.api().send("POST", "/v1/import", freeze_id="x", entries=[]).status == 409
-    assert stages.api().send("POST", "/v1/export/finish", freeze_id="x").status == 409
-
-
 def test_a_page_is_not_stored_before_all_processes_know_of_the_import(stages: TwoStages) -> None:
     assert stages.api().send("POST", "/v1/import/begin", freeze_id="x").body["settles_in_ms"] == 5_000
     assert stages.api().send("POST", "/v1/import", freeze_id="x", entries=[]).status == 503

@@ -158,14 +158,6 @@ def test_a_call_that_is_unavailable_for_a_while_is_tried_again(method: str, capl
     assert caplog.text.count("away") == 1, "logged once"
 
 
-def test_a_worker_that_was_forgotten_registers_again() -> None:
-    source = FakeSource(errors={"lease": [WorkerNotFound("worker-1")]})
-    with working(source):
-        source.offer(a_task("a"))
-        source.wait_until(lambda: "a" in ended(source))
-    assert source.registered == 2
-
-
 @pytest.mark.parametrize("method", ["register", "lease", "send_heartbeat"])
 def test_a_refused_token_ends_the_worker_with_the_reason(method: str) -> None:
     source = FakeSource(errors={method: [NotAllowed("the token is not valid")]})

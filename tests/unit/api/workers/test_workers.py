@@ -9,7 +9,7 @@ import pytest
 from onthedot.api.routes import ROUTES
 from onthedot.workers.records import Load, Resources, WorkerRecord
 from tests.builders import NOON, World
-from tests.unit.api.kit import SHELL, Api, a_worker, fields_of, message_of
+from tests.unit.api.kit import SHELL, Api, a_worker, fields_of
 
 NOT_FOR_VIEWERS = {"/v1/signing-keys", "/v1/limits", "/v1/tokens", "/v1/stage", "/v1/export"}
 
@@ -127,33 +127,27 @@ def test_the_default_pool_of_workers_is_the_pull_pool(api: Api) -> None:
     assert (response.status, response.body["pool"]) == (201, "pull")
 
 
-BAD: list[tuple[dict[str, Any], str, str]] = [
-    ({"pool": "swimming"}, "pool", "this stage has pull"),
-    ({"pool": "long"}, "pool", "this stage has pull"),
-    ({"pool": None}, "pool", "leave it out"),
-    ({"capabilities": "shell"}, "capabilities", "list"),
-    ({"capabilities": ["x"] * 201}, "capabilities", "at most 200"),
-    ({"capabilities": ["x" * 81]}, "capabilities.0", "at most 80"),
-    ({"capabilities": ["a,b"]}, "capabilities.0", "comma"),
-    ({"capabilities": [" a"]}, "capabilities.0", "spaces"),
-    ({"resources": {"slots": 0}}, "resources.slots", "1 or more"),
-    ({"resources": {"cpu": -1}}, "resources.cpu", "0 or more"),
-    ({"resources": {"disk": 1}}, "resources.disk", "unknown field"),
-    ({"worker_id": ""}, "worker_id", "letters"),
-    ({"worker_id": "a b"}, "worker_id", "letters"),
-    ({"worker_id": "é"}, "worker_id", "letters"),
-    ({"worker_id": "x" * 81}, "worker_id", "1 to 80"),
-    ({"host": "x" * 256}, "host", "at most 255"),
-    ({"host": "a\nb"}, "host", "printed"),
-    ({"capability": []}, "capability", "did you mean capabilities?"),
-]
-
-
-@pytest.mark.parametrize(("fields", "name", "advice"), BAD)
-def test_a_bad_offer_is_refused_by_name(api: Api, fields: dict[str, Any], name: str, advice: str) -> None:
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"pool": "swimming"}, "pool"),
+        ({"pool": "long"}, "pool"),
+        ({"capabilities": "shell"}, "capabilities"),
+        ({"capabilities": ["x"] * 201}, "capabilities"),
+        ({"capabilities": ["x" * 81]}, "capabilities.0"),
+        ({"capabilities": ["a,b"]}, "capabilities.0"),
+        ({"resources": {"slots": 0}}, "resources.slots"),
+        ({"resources": {"cpu": -1}}, "resources.cpu"),
+        ({"resources": {"disk": 1}}, "resources.disk"),
+        ({"worker_id": "a b"}, "worker_id"),
+        ({"worker_id": "x" * 81}, "worker_id"),
+        ({"host": "x" * 256}, "host"),
+        ({"host": "a\nb"}, "host"),
+    ],
+)
+def test_a_bad_offer_is_refused_by_name(api: Api, fields: dict[str, Any], name: str) -> None:
     response = register(api, **fields)
     assert (response.status, fields_of(response)) == (422, {name})
-    assert advice in message_of(response)
     assert ids(api.get("/v1/workers")) == []
 
 
