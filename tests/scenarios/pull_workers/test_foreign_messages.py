@@ -8,8 +8,8 @@ import pytest
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Received
-from onthedot.workers import lease as leasing
-from onthedot.workers.lease import LONGEST_SEARCH_MS, VISIBILITY_MS, lease_runs
+from onthedot.workers.assign import ASSIGNED_HIDE_MS
+from onthedot.workers.lease import LONGEST_HIDE_MS, LONGEST_SEARCH_MS, VISIBILITY_MS, lease_runs
 from onthedot.workers.records import MOST_ASSIGNED, WorkerRecord
 from onthedot.workers.registrations import find_worker
 from onthedot.workers.registry import WorkerRegistry
@@ -129,7 +129,7 @@ def test_started_runs_are_given_to_the_worker_when_the_registry_cannot_be_read()
 
 
 def test_no_message_of_another_tenant_is_hidden_for_more_than_a_minute() -> None:
-    assert max(VISIBILITY_MS, leasing.ASSIGNED_HIDE_MS, leasing.LONGEST_HIDE_MS) <= 60_000
+    assert max(VISIBILITY_MS, ASSIGNED_HIDE_MS, LONGEST_HIDE_MS) <= 60_000
     with a_world() as world:
         simulation = Simulation(world)
         run, worker = a_shell_job(simulation, tenant="rival"), a_worker(simulation)

@@ -1,7 +1,8 @@
 """Statistics and the overview, as the API shows them."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NotRequired
+from dataclasses import asdict
+from typing import Annotated, Any, Final, NotRequired, cast
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
@@ -242,7 +243,7 @@ _FIELDS_OF: Final = {
 
 def overview_view(engine: Engine, caller: Principal, found: Overview) -> OverviewView:
     ticks, failures, coming = found.ticks, found.failures, found.coming
-    age = None if ticks is None else ticks.age_ms
+    age, own = None if ticks is None else ticks.age_ms, found.limits or TenantLimits()
     view: OverviewView = {
         "time": format_instant(found.now),
         "tenant": caller.tenant,
@@ -263,18 +264,17 @@ def overview_view(engine: Engine, caller: Principal, found: Overview) -> Overvie
         "failures": None if failures is None else [_failure(*one) for one in failures.failures],
         "causes": None if failures is None else [_cause(one) for one in failures.causes],
         "hold_ups": None if found.hold_ups is None else [_hold_up(one) for one in found.hold_ups],
-        "limits": None if "limits" in found.unknown else _limits(found.limits),
+        "limits": None if "limits" in found.unknown else {"in_flight": own.in_flight, "per_second": own.per_second},
     }
     unknown = [field for part in found.unknown for field in _FIELDS_OF.get(part, (part,))]
     return {**view, "unknown": unknown} if unknown else view
 
 
 def _hour(minutes: Sequence[tuple[int, Counters]], now: int) -> HourView:
-    total = counters_view(added(counters for _, counters in minutes))
     return {
         "from": format_instant(minutes[0][0]),
         "to": format_instant(now),
-        **total,
+        **counters_view(added(counters for _, counters in minutes)),
         "bounds_ms": list(BOUNDS_MS),
         "minutes": [
             {
@@ -333,23 +333,8 @@ def _cause(found: Cause) -> HourCauseView:
     }
 
 
-def _limits(limits: TenantLimits | None) -> OwnLimitsView:
-    if limits is None:
-        return {"in_flight": None, "per_second": None}
-    return {"in_flight": limits.in_flight, "per_second": limits.per_second}
-
-
 def _hold_up(found: HoldUp) -> HoldUpView:
-    return {
-        "code": found.code,
-        "message": found.message,
-        "since": show_time(found.since),
-        "job_id": found.job_id,
-        "name": found.name,
-        "gate": found.gate,
-        "pool": found.pool,
-        "runs": found.runs,
-    }
+    return cast(HoldUpView, {**asdict(found), "since": show_time(found.since)})
 
 
 def show_statistics(context: RequestContext) -> StatisticsView:

@@ -22,7 +22,6 @@ class CountResult:
     ended: int
     """Ends in the batch, also if they were counted before."""
     items: int
-    """Pairs of tenant and minute."""
     faulty: int
     """Changes and items that could not be counted, and never will."""
     unwritten: int

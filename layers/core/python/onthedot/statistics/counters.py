@@ -93,7 +93,6 @@ OUTCOME_OF: Final[Mapping[Status, str]] = {
     Status.SKIPPED: "skipped",
     Status.CANCELLED: "cancelled",
 }
-"""The counted outcome of each status in which a run has ended."""
 ENDED: Final = frozenset(OUTCOME_OF)
 RUNS: Final = frozenset({Kind.ONE_OFF, Kind.STAMPED, Kind.SKIPPED_RANGE})
 """The kinds of records that are runs. Recurring jobs and event jobs have runs, and are none."""
@@ -220,7 +219,6 @@ class StepRange:
     """A range of time. Its steps begin at multiples of their length since 1970, in UTC."""
 
     since: int
-    """The beginning of the first step."""
     until: int
     step_ms: int
 

@@ -23,9 +23,7 @@ from onthedot.schedules.schedule import Schedule, fires_between, jittered
 from onthedot.statistics.health import TickStatus, read_ticks
 
 SHOWN: Final = 3
-"""Jobs that are named for each minute."""
 NEAREST: Final = 5
-"""Runs that a forecast names: the first ones."""
 _MOST_KEPT: Final = 1_000
 
 
@@ -79,7 +77,6 @@ class Tally:
 
 
 MOST_IN_ALL: Final = 200_000
-"""Entries counted of all slots."""
 
 
 @dataclass(slots=True)
@@ -305,7 +302,6 @@ BY_SLOTS: Final = 60
 MOST_LATE: Final = 60
 """Most minutes before the present one whose slots are read while ticks are late."""
 MOST_NAMED: Final = 1_000
-"""Jobs that are read for their names only."""
 _AT_ONCE: Final = 1_000
 
 
@@ -325,15 +321,12 @@ class Forecast:
     minutes: Mapping[int, int]
     """Runs by the start of their minute, the present one first."""
     truncated: bool
-    """Whether there are more runs than were counted."""
     heaviest: Mapping[int, Sequence[HeavyJob]] = field(default_factory=dict)
-    """The jobs with the most runs of each minute that has runs."""
     complete_until: int | None = None
     """The minute from which on waiting runs were not all counted. None: they were."""
     nearest: Sequence[tuple[int, str]] = ()
     """The times and job ids of the runs that come first."""
     names: Mapping[str, str | None] = field(default_factory=dict)
-    """The names of jobs by id, as far as they were read."""
 
 
 def forecast(engine: Engine, tenant: str, minutes: int) -> Forecast:

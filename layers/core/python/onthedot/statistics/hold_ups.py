@@ -38,11 +38,11 @@ class HoldUp:
     """
     message: str
     since: int | None = None
+    job_id: str | None = None
+    name: str | None = None
     gate: str | None = None
     pool: str | None = None
     runs: int | None = None
-    job_id: str | None = None
-    name: str | None = None
 
 
 def in_closed_stage(state: StageState) -> list[HoldUp]:
@@ -55,7 +55,7 @@ def at_workers(run: Record, name: str | None, why: Reason, runs: int) -> HoldUp:
     message = why.message.replace("run it", f"run {name or run.job_id}", 1)
     if message == why.message:  # it names no run
         message = f"{_number(runs)}: {message}"
-    return HoldUp(why.code, message, run.due_at, None, run.pool, runs, run.job_id, name)
+    return HoldUp(why.code, message, run.due_at, run.job_id, name, pool=run.pool, runs=runs)
 
 
 def _number(runs: int, *, more: bool = False) -> str:
@@ -65,7 +65,6 @@ def _number(runs: int, *, more: bool = False) -> str:
 
 
 LOOKED_AT: Final = 100
-"""Sent runs of the tenant that are looked at."""
 MOST_SHOWN: Final = 5
 PATIENT_MS: Final = 5_000
 """A run that is due for less time may just be on its way to a worker."""
@@ -157,7 +156,6 @@ def _lacking(run: Record, needs: Needs, workers: Sequence[WorkerRecord], now: in
 
 
 MOST_GATES: Final = 100
-"""Gates of a tenant that are looked at, by name."""
 READERS: Final = 8
 
 

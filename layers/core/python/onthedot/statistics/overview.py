@@ -26,7 +26,6 @@ _LOG: Final = logging.getLogger(__name__)
 LONGEST_SECONDS: Final = 8.0
 """How long a call waits for its parts. The rest of them is unknown then."""
 MOST_KNOWN: Final = 2_000
-"""Most parts that a process remembers. When there are more, all are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +76,9 @@ def _read_all(parts: Sequence[Part]) -> Iterator[tuple[Part, Any]]:
 
 
 LOOKED_AT: Final = 100
-"""The latest dead letters that are looked at."""
 SHOWN: Final = 10
 MOST_CAUSES: Final = 5
 MOST_JOBS: Final = 10
-"""Most jobs of whose runs successes are counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,10 +104,8 @@ class ImportedView(TypedDict):
 
     created: int
     present: int
-    """Entries that were there already."""
     refused: list[RefusalView]
     unknown_pools: list[str]
-    """Pools of imported runs that this stage does not have."""
 
 
 _PAGES: Final = "export"

@@ -23,9 +23,7 @@ class EntryKind(StrEnum):
     BLOB = "blob"
     """A payload or a result that is too large for a record. It comes before its record."""
     LIMITS = "limits"
-    """The limits of a tenant."""
     GATE = "gate"
-    """The limits of a gate."""
     RATE = "rate"
     """The last start at a gate with a rate."""
     EVENT = "event"
@@ -33,7 +31,6 @@ class EntryKind(StrEnum):
     TOKEN = "token"  # noqa: S105 - a word, no secret
     """An API token, as a hash."""
     SIGNING = "signing"
-    """The keys that sign the calls of a tenant."""
 
 
 SECRETS: Final = frozenset({EntryKind.TOKEN, EntryKind.SIGNING})

@@ -147,7 +147,6 @@ class Refusal:
 class Imported:
     created: int = 0
     present: int = 0
-    """Entries that were there already."""
     refused: list[Refusal] = field(default_factory=list)
     unknown_pools: set[str] = field(default_factory=set)
     """Pools of imported runs that this stage does not have. Such runs get another pool, or wait for one."""

@@ -14,16 +14,12 @@ from onthedot.core.clock import format_instant
 from onthedot.core.errors import StageConflict
 
 LONGEST_FREEZE_ID: Final = 100
-"""Most characters of the id of a freeze."""
 
 
 class StageMode(StrEnum):
     OPEN = "open"
-    """The stage works."""
     FROZEN = "frozen"
-    """Nothing starts, so that the data can be exported."""
     IMPORTING = "importing"
-    """Nothing starts before the import is released."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +30,6 @@ class StageState:
     freeze_id: str | None = None
     """Of a frozen stage: its freeze. Of an importing one: the freeze of the stage that the data comes from."""
     since: int = 0
-    """The time at which the mode began."""
     exported_at: int | None = None
     """Of a frozen stage: the time at which all its data was exported. From then on another stage may run its jobs."""
     released: str | None = None

@@ -37,7 +37,6 @@ class StoredPage:
     cursor: str | None
     """The place where the next page begins. None after the last page."""
     read: int
-    """How many things were read. Not each one is an entry."""
 
 
 class StoredEntries:

@@ -142,7 +142,6 @@ The API may wait the last two seconds until a run is due, and starts up to ten r
 _FENCED: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
 """Replies that say that the run does not belong to this attempt any more."""
 _CUT_CHARACTERS: Final = 500
-"""Length of a result that is cut because the API refused it."""
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,6 @@ from onthedot.workers.records import Resources
 from onthedot.workers.registrations import Offer
 
 MOST_AT_ONCE: Final = 10
-"""Runs that one lease asks for at most."""
 LONG_WAIT_SECONDS: Final = 20.0
 LAST_REPORTS_SECONDS: Final = 5.0
 """Time for the reports of tasks that were stopped at the end, after the targets' own time to end."""
@@ -42,7 +41,6 @@ class Pace:
     errors: tuple[float, float] = (0.5, 30.0)
     """The first and the longest pause after a call that was Unavailable."""
     grace: float = 25.0
-    """How long a stopped worker lets its tasks finish."""
     alone: float = 300.0
     """How long the worker leases nothing for a run that must be alone. After this time another worker may have that
     run."""

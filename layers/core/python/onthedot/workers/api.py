@@ -38,7 +38,6 @@ MAX_BEAT: Final = 320 * 1024
 MAX_LEASES: Final = 10
 PULL_POOL: Final = "pull"
 MOST_MB: Final = 100_000_000
-"""The most memory and storage that a worker can have."""
 
 
 def _pull_pool(name: str) -> str:

@@ -16,9 +16,7 @@ UNABLE: Final = "no_worker"
 NO_ROOM: Final = "no_room"
 """The code of the reason that each live worker that can run a run is full."""
 MOST_NAMED: Final = 2
-"""Runs of a full worker that a reason names."""
 _ENDINGS: Final = {WorkerStatus.LOST: "was lost", WorkerStatus.STOPPED: "stopped"}
-"""Words for workers that are no longer alive."""
 
 
 def whose_turn(run_id: str, workers: Sequence[WorkerRecord], now: int) -> str | None:
@@ -155,7 +153,6 @@ def _resources_short(resources: Resources, needs: Needs) -> list[str]:
 
 
 MOST_READ: Final = 10
-"""Most runs of a worker that are read."""
 
 
 def with_holders(

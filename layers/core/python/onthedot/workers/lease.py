@@ -16,7 +16,7 @@ from onthedot.core.send import message_for
 from onthedot.core.start import NEAR_MS, Done, Redeliver, Started, Verdict, Waits, start_run
 from onthedot.engine import Engine
 from onthedot.gates.wait import pass_on
-from onthedot.workers.assign import HandOver, OtherWorkers, delete, give_back, needs_of_definition
+from onthedot.workers.assign import OtherWorkers, delete, give_back, needs_of_definition
 from onthedot.workers.records import Resources, WorkerRecord
 
 HIDE_MS: Final = 3_000
@@ -60,7 +60,6 @@ class LeaseBatch:
     free: Resources
     idle: bool
     search_until: int
-    """The instant after which the call looks no further for a first run."""
     leases: list[LeasedRun] = field(default_factory=list)
     alone_waiting: bool = False
     others: OtherWorkers = field(init=False)
@@ -106,13 +105,8 @@ WAIT_BESIDE_MS: Final = 50
 LONGEST_HIDE_MS: Final = 60_000
 """The longest time to hide a message that no live worker can take. The time grows with each delivery, so that the
 message does not delay others."""
-ASSIGNED_HIDE_MS: Final = 15_000
-"""How long to hide a message whose run was assigned to another worker. After that, it may be assigned again.
-
-The other worker takes it with its next lease, if it lives and no gate refuses the run meanwhile."""
 UNAVAILABLE_MS: Final = 5_000
 MOST_RECEIVED: Final = 10
-"""Most messages that one call of a queue returns."""
 MOST_ROUNDS: Final = 120
 """How often a lease receives from one queue while it gets only messages of runs that this worker does not start."""
 LONGEST_SEARCH_MS: Final = 3_000
@@ -191,13 +185,9 @@ def _hand_over(batch: LeaseBatch, received: Received, verdict: ForOtherWorker) -
 
     None: a run of a tenant without a worker stays hidden, without a call for each of its messages.
     """
-    handed = batch.others.take(received.message, verdict.needs)
-    if handed is HandOver.ASSIGNED:
-        return ASSIGNED_HIDE_MS
-    if handed is HandOver.BUSY:
-        return NO_ROOM_MS
-    if verdict.needs is None:
-        return None
+    hide_ms = batch.others.take(received.message, verdict.needs)
+    if hide_ms is not None or verdict.needs is None:
+        return hide_ms
     return min(verdict.after_ms << min(received.receive_count - 1, 10), LONGEST_HIDE_MS)
 
 

@@ -40,7 +40,6 @@ class LeaseRequest:
     free: Mapping[str, Any] = field(default_factory=dict)
     """The `cpu`, `memory_mb` and `storage_mb` that are free on the worker. A missing one: all that it registered."""
     idle: bool = True
-    """No run is running on the worker."""
     wait_ms: int = 0
     """How long to wait for a first run, where the engine can wait."""
     gone: Stop | None = None
@@ -53,7 +52,6 @@ class LeasesForWorker:
 
     runs: list[tuple[LeasedRun, Call]] = field(default_factory=list)
     alone_waiting: bool = False
-    """A run that must be alone found the worker busy."""
     waited_ms: int = 0
     """How long the call waited before it started the runs. Their leases count from then."""
 

@@ -14,7 +14,6 @@ FORGOTTEN_MS: Final = 24 * 3_600_000
 MOST_ASSIGNED: Final = 100
 """Most runs that may be assigned to one worker. They are kept in its record, which is read at every lease."""
 MOST_RECENT: Final = 100
-"""Number of the latest ended runs that the record of a worker names."""
 
 LAMBDA_WORKER: Final = "lambda-"
 """The first part of the id of a worker on Lambda."""
@@ -75,13 +74,9 @@ class Load:
     """The load of a worker at a heartbeat."""
 
     running: tuple[str, ...] = ()
-    """The ids of the runs that it has."""
     used: Resources = field(default_factory=lambda: Resources(0))
-    """The resources that these runs take."""
     stopping: bool = False
-    """Whether it takes no more runs."""
     stopped: bool = False
-    """Whether it has ended."""
     recent: tuple[str, ...] = ()
     """The ids of the latest runs that ended on it, the latest first. A heartbeat brings those since the one before."""
 
@@ -112,7 +107,6 @@ class WorkerRecord:
     heartbeat_at: int
     load: Load = field(default_factory=Load)
     assigned: frozenset[str] = frozenset()
-    """The runs that are assigned to this worker by name and that it has not leased yet."""
     host: str = ""
 
     def status(self, now: int) -> WorkerStatus:
