@@ -110,13 +110,3 @@ def test_a_query_that_cannot_be_answered_is_refused_by_the_name_of_its_field(
     [problem] = response.body["error"]["details"]
     assert problem["field"] == field
     assert says in problem["message"]
-
-
-def test_counters_older_than_35_days_are_removed(world: World) -> None:
-    run_once(world)
-    world.clock.advance(36 * 86_400)
-    run_once(world)
-    with world.database.reading() as connection:
-        rows = connection.execute("SELECT sort FROM items WHERE partition = 'statistics#acme'")
-        minutes = [int(row["sort"]) for row in rows]
-    assert minutes == [world.clock.now() // 60_000]

@@ -51,18 +51,6 @@ def test_a_page_of_an_import_has_a_bound(api: Api) -> None:
     assert api.call("POST", "/v1/import", b" " * (5 * 1024 * 1024 + 1) + b"{}").status == 413
 
 
-def test_the_state_is_shown(api: Api, world: World) -> None:
-    stage = api.get("/v1/stage").body
-    assert (stage["mode"], stage["freeze_id"], stage["since"], stage["settles_in_ms"]) == ("open", None, None, 0)
-    frozen = api.send("POST", "/v1/stage/freeze").body
-    assert frozen["mode"] == "frozen"
-    assert frozen["since"] == "2026-03-01T12:00:00.000Z"
-    assert frozen["settles_in_ms"] == 5_000
-    assert api.send("POST", "/v1/stage/freeze").body["freeze_id"] == frozen["freeze_id"], "a repeat changes nothing"
-    world.clock.advance(2)
-    assert api.get("/v1/stage").body["settles_in_ms"] == 3_000
-
-
 def test_a_page_with_large_blobs_ends_early_and_the_next_one_goes_on(api: Api, world: World) -> None:
     jobs = {api.job(delay=600, payload="x" * 700_000) for _ in range(5)}
     found: list[str] = []

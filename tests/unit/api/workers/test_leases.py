@@ -14,33 +14,11 @@ def worker(api: Api) -> PullWorker:
     return a_worker(api, resources={"slots": 10, "cpu": 4, "memory_mb": 4096})
 
 
-def test_a_lease_has_everything_that_a_worker_needs(api: Api, worker: PullWorker) -> None:
+def test_a_lease_has_the_secrets_of_the_target_and_its_signature(api: Api, worker: PullWorker) -> None:
     target = {"type": "http", "url": "https://example.com/", "method": "PUT", "headers": {"Authorization": "Bearer x"}}
-    asked = {"capabilities": ["shell"], "cpu": 0.5, "memory_mb": 64, "storage_mb": 0}
-    job_id = api.job(target=target, payload={"a": 1}, priority="HIGH", timeout_seconds=90, requirements=asked)
+    job_id = api.job(target=target, requirements={"capabilities": ["shell"]})
     run = worker.take()
-    assert run == {
-        "execution_id": job_id,
-        "job_id": job_id,
-        "attempt": 1,
-        "priority": "HIGH",
-        "pool": "pull",
-        "fire_time": "2026-03-01T12:00:00.000Z",
-        "started_at": "2026-03-01T12:00:00.000Z",
-        "lease_until": "2026-03-01T12:00:30.000Z",
-        "lease_seconds": 30,
-        "alone": False,
-        "target": target,
-        "payload": {"a": 1},
-        "timeout_seconds": 90,
-        "requirements": asked,
-        "idempotency_key": job_id,
-        "signature": run["signature"],
-        "traceparent": run["traceparent"],
-        "receipt": run["receipt"],
-    }
-    assert run["signature"]["webhook-id"] == job_id
-    assert run["receipt"]
+    assert (run["target"], run["signature"]["webhook-id"]) == (target, job_id)
 
 
 def test_a_recurring_jobs_run_is_leased_with_the_jobs_definition(api: Api, world: World, worker: PullWorker) -> None:
