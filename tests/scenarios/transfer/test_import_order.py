@@ -116,7 +116,7 @@ def test_an_export_during_which_the_stage_was_opened_is_not_whole(stages: TwoSta
         return answer(url, method, path, body)  # type: ignore[arg-type]
 
     stages.call = call  # type: ignore[method-assign]
-    assert "not frozen any more by the freeze of this export" in refusal(stages, "export", "--freeze", str(stages.file))
+    assert "the freeze of this export has ended" in refusal(stages, "export", "--freeze", str(stages.file))
     assert not stages.file.exists()
 
 

@@ -164,7 +164,7 @@ def test_an_old_queue_is_a_hold_up(world: World, api: Api) -> None:
     world.clock.advance(30)
     [found] = overview(world.engine)["hold_ups"]
     assert (found["code"], found["pool"], found["runs"]) == ("queue_old", "default", 1)
-    where = "in the queue of pool default, priority MEDIUM, the oldest for 90 s: the workers do not keep up"
+    where = "in the queue of pool default, priority MEDIUM, the oldest for 90 s: the workers cannot keep up"
     assert found["message"] == f"1 run waits {where}"
 
 

@@ -20,7 +20,7 @@ def late(count: int, lateness: int) -> Counters:
         (Counters(), State.IDLE, []),
         (Counters(skipped=1, cancelled=1), State.IDLE, ["1 skipped", "1 cancelled"]),
         (late(10, 5_000), State.ON_TIME, ["10 runs"]),
-        (late(10, 20_000), State.LATE, ["10 runs", "20 s late or later"]),
+        (late(10, 20_000), State.LATE, ["10 runs", "20 s late or more"]),
     ],
 )
 def test_the_last_hour_has_a_state_and_its_numbers(hour: Counters, state: State, parts: list[str]) -> None:

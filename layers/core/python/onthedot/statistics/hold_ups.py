@@ -133,7 +133,7 @@ def _in_queues(runs: Sequence[Record], queues: Sequence[QueueReport], now: int, 
         if age_ms > OLD_MS:
             queue = report.pool if report.priority is None else f"{report.pool}, priority {report.priority.value}"
             waiting = f"{_number(len(own), more=more)} in the queue of pool {queue}"
-            message = f"{waiting}, the oldest for {in_short(age_ms / 1000)}: the workers do not keep up"
+            message = f"{waiting}, the oldest for {in_short(age_ms / 1000)}: the workers cannot keep up"
             yield HoldUp("queue_old", message, now - age_ms, pool=report.pool, runs=len(own))
 
 

@@ -77,7 +77,7 @@ def _runs(hour: Counters | None) -> str:
 
 def _lateness(hour: Counters) -> str:
     late = in_short((hour.percentile(0.99) or 0) / 1000)
-    return f"One of a hundred started {late} late or later."
+    return f"1 in 100 started {late} late or more."
 
 
 def _sentence(text: str) -> str:

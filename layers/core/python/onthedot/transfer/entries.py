@@ -66,7 +66,7 @@ def to_json(entry: Entry) -> dict[str, Any]:
 def from_json(line: Any) -> Entry:
     """Return the entry that `to_json` made. Raise ValueError with a sentence for anything else."""
     if not isinstance(line, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 - callers expect one error
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - callers expect one error
     if line.get("format") != FORMAT:
         raise ValueError(f"its format is {line.get('format')!r}, and this version knows format {FORMAT}")
     if line.get("kind") not in set(EntryKind):

@@ -173,7 +173,7 @@ def import_page(engine: Engine, freeze_id: str, lines: Sequence[Any], *, dry_run
 def _check_stage(engine: Engine, freeze_id: str) -> None:
     state = engine.stage.fresh()
     if state.mode is not StageMode.IMPORTING or state.freeze_id != freeze_id:
-        raise StageConflict(f"the stage does not import {freeze_id}; begin the import first")
+        raise StageConflict(f"the stage is not importing {freeze_id}; begin the import first")
     if left := settles_in_ms(engine, state):
         raise Unavailable(f"the import can begin in {left} ms, when all processes know of it")
 
@@ -216,7 +216,7 @@ def _records(entries: Sequence[Entry], result: Imported) -> list[Record]:
             result.refused.append(Refusal(entry.kind, entry.id, f"it cannot be read: {error.record.why}"))
             continue
         if record.run_id != entry.id or record.run_id in found:
-            result.refused.append(Refusal(entry.kind, entry.id, "its id is not the one of its content, or comes twice"))
+            result.refused.append(Refusal(entry.kind, entry.id, "its id is not that of its content, or occurs twice"))
             continue
         found[record.run_id] = record
     return list(found.values())

@@ -43,15 +43,19 @@ class StageState:
     def why_closed(self) -> str:
         """The reason why nothing is accepted, as a sentence for the user."""
         if self.mode is StageMode.IMPORTING:
-            return "the stage imports the data of another one and accepts nothing before `onthedot import --release`"
-        frozen = f"the stage is frozen since {format_instant(self.since)}, because its jobs move to another one"
+            return (
+                "the stage is importing the data of another one, and accepts nothing until `onthedot import --release`"
+            )
+        frozen = (
+            f"the stage has been frozen since {format_instant(self.since)}, because its jobs are moving to another one"
+        )
         return f"{frozen}; {self._way_out}"
 
     @property
     def _way_out(self) -> str:
         if self.exported_at is None:
-            return "an admin opens it again with `onthedot thaw`"
-        return "if no other stage has released them, an admin opens it again with `onthedot thaw --force`"
+            return "an admin can reopen it with `onthedot thaw`"
+        return "if no other stage has released them, an admin can reopen it with `onthedot thaw --force`"
 
 
 def to_text(state: StageState) -> str:
@@ -79,7 +83,7 @@ def frozen(state: StageState, freeze_id: str, now: int) -> StageState:
 def exported(state: StageState, freeze_id: str, now: int) -> StageState:
     """Note that all data of this freeze is exported. Raise StageConflict."""
     if state.mode is not StageMode.FROZEN or state.freeze_id != freeze_id:
-        raise StageConflict("the stage is not frozen any more by the freeze of this export; export it again")
+        raise StageConflict("the freeze of this export has ended, so the export is not whole; export again")
     return replace(state, exported_at=state.exported_at or now)
 
 
@@ -98,7 +102,7 @@ def thawed(state: StageState, now: int, *, force: bool) -> StageState:
 def importing(state: StageState, freeze_id: str, now: int) -> StageState:
     """Begin an import, or go on with it. Raise StageConflict."""
     if state.mode is StageMode.FROZEN:
-        raise StageConflict("the stage is frozen itself, because its own jobs move; import into another one")
+        raise StageConflict("the stage is frozen itself, because its own jobs are moving; import into another one")
     if state.mode is StageMode.IMPORTING:
         _refuse_other(state, freeze_id)
         return state
@@ -112,16 +116,16 @@ def released(state: StageState, freeze_id: str, now: int) -> StageState:
     if state.is_open and state.released == freeze_id:
         return state
     if state.mode is not StageMode.IMPORTING:
-        raise StageConflict("the stage imports nothing; begin the import first")
+        raise StageConflict("the stage is not importing; begin the import first")
     _refuse_other(state, freeze_id)
     return StageState(since=now, released=freeze_id)
 
 
 def _refuse_other(state: StageState, freeze_id: str) -> None:
     if state.freeze_id != freeze_id:
-        raise StageConflict(f"the stage imports another export, {state.freeze_id}; go on with that one")
+        raise StageConflict(f"the stage is importing another export, {state.freeze_id}; finish that one")
 
 
 def _refuse_while_importing(state: StageState) -> None:
     if state.mode is StageMode.IMPORTING:
-        raise StageConflict("the stage imports the data of another one; release the import, or start a new stage")
+        raise StageConflict("the stage is importing the data of another one; release the import, or start a new stage")

@@ -140,7 +140,7 @@ LEASE_SECONDS: Final = LEASE_REPLY_MS / 1000
 The API may wait the last two seconds until a run is due, and starts up to ten runs.
 """
 _FENCED: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
-"""Replies that say that the run does not belong to this attempt any more."""
+"""Replies that say that the run no longer belongs to this attempt."""
 _CUT_CHARACTERS: Final = 500
 
 log = logging.getLogger(__name__)

@@ -164,9 +164,7 @@ class TaskThreads:
     def _conclude(self, running: RunningTask, answer: Answer) -> None:
         try:
             fenced = (
-                Fenced("the run does not belong to this attempt any more")
-                if running.fenced
-                else self._report(running, answer)
+                Fenced("the run no longer belongs to this attempt") if running.fenced else self._report(running, answer)
             )
             self._log_end(running, answer, fenced)
         except (Unavailable, NotAllowed) as error:

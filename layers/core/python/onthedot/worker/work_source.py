@@ -85,5 +85,5 @@ class WorkSource(Protocol):
     def report(self, task: Task, answer: Answer) -> Fenced | None:
         """Record the end of the attempt. Repeating the report is harmless.
 
-        Return Fenced when the run does not belong to this attempt any more. Nothing was written then.
+        Return Fenced when the run no longer belongs to this attempt. Nothing was written then.
         """
