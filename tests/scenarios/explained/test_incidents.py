@@ -249,22 +249,22 @@ def test_8_a_parent_failed(api: Api, world: World) -> None:
     assert Explained(api, child).what_if["redrive"].startswith("Redriven now, it would start at once")
 
 
-def test_9_the_end_of_the_schedule_is_over(api: Api, simulation: Simulation) -> None:
-    job_id = api.job(every=60, end_at="2026-03-01T12:05:30Z")
+@pytest.mark.parametrize(
+    ("bound", "runs", "why"),
+    [
+        ({"end_at": "2026-03-01T12:05:30Z"}, 5, "its end_at 2026-03-01T12:05:30.000Z is over"),
+        ({"max_runs": 3}, 3, "max_runs 3 is reached"),
+    ],
+)
+def test_9_and_10_the_schedule_has_ended(
+    api: Api, simulation: Simulation, bound: dict[str, Any], runs: int, why: str
+) -> None:
+    job_id = api.job(every=60, **bound)
     simulation.let_pass(30)
     assert Explained(api, job_id).first == "not_due"
     simulation.let_pass(600)
-    assert Explained(api, job_id).reasons["completed"] == (
-        "the schedule has ended: 5 runs were made of it, and its end_at 2026-03-01T12:05:30.000Z is over"
-    )
-
-
-def test_10_max_runs_is_reached(api: Api, simulation: Simulation) -> None:
-    job_id = api.job(every=60, max_runs=3)
-    simulation.let_pass(600)
-    assert Explained(api, job_id).reasons["completed"] == (
-        "the schedule has ended: 3 runs were made of it, and max_runs 3 is reached"
-    )
+    said = f"the schedule has ended: {runs} runs were made of it, and {why}"
+    assert Explained(api, job_id).reasons["completed"] == said
 
 
 def test_11_it_did_not_start_in_time(api: Api, world: World, simulation: Simulation) -> None:

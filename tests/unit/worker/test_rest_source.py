@@ -13,7 +13,6 @@ from onthedot.core.records import Status
 from onthedot.worker import rest_source as rest
 from onthedot.worker.rest_source import LEASE_SECONDS, RestClient, RestWorkSource
 from onthedot.worker.work_source import NotAllowed
-from onthedot.workers.records import Load
 from tests.builders import World
 from tests.unit.api.kit import SHELL, Api
 from tests.unit.client.scripted import ScriptedTransport, a_refusal
@@ -53,11 +52,6 @@ def test_the_error_for_a_refused_token_says_what_to_do_and_hides_the_token(serve
     assert TOKEN not in str(refused.value)
 
 
-def test_a_wrong_token_is_refused_by_the_api_itself(server: ApiServer) -> None:
-    with pytest.raises(NotAllowed):
-        rest_source(server, "wrong").register(an_offer())
-
-
 @pytest.mark.parametrize("passing", [500, 429])
 def test_a_report_outlasts_an_api_that_fails_for_a_moment(
     world: World, server: ApiServer, source: RestWorkSource, api: Api, passing: int
@@ -67,12 +61,6 @@ def test_a_report_outlasts_an_api_that_fails_for_a_moment(
     server.answers = {"complete": [passing, passing]}
     assert source.report(task, FINE) is None
     assert stored(world, job).status is Status.SUCCEEDED
-
-
-def test_an_api_that_goes_on_failing_is_unavailable(server: ApiServer, source: RestWorkSource) -> None:
-    server.answers = {"heartbeat": [503] * 3}
-    with pytest.raises(Unavailable, match="503"):
-        source.send_heartbeat(Load())
 
 
 def test_pauses_between_tries_grow_and_stay_short(server: ApiServer) -> None:

@@ -120,13 +120,6 @@ def test_a_worker_gets_only_what_it_can_do_and_only_of_its_tenant(api: Api, worl
     assert able.take()["execution_id"] == a_job
 
 
-def test_a_worker_gets_only_handlers_that_its_app_has(api: Api, world: World) -> None:
-    job_id = api.job(target={"type": "python", "handler": "send-email"})
-    assert a_worker(api).lease() == []
-    world.clock.advance(4)
-    assert a_worker(api, "python:send-email").take()["execution_id"] == job_id
-
-
 @pytest.mark.parametrize("load", [{"stopping": True}, {"stopped": True}])
 def test_a_worker_that_stops_gets_nothing_more(api: Api, worker: PullWorker, load: dict[str, Any]) -> None:
     api.job(target=SHELL)

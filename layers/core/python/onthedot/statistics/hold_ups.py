@@ -92,7 +92,7 @@ def sent_hold_ups(
     now = engine.clock.now()
     page = running_runs(engine, tenant, LOOKED_AT, status=Status.DISPATCHED)
     waiting = sorted((run for run in page.items if run.due_at <= now - PATIENT_MS), key=lambda run: run.due_at)
-    pulled = [] if workers is None else [run for run in waiting if _is_pulled(engine, run)]
+    pulled = [] if workers is None else [run for run in waiting if engine.deployment.pools.is_pull(run.pool)]
     jobs = jobs_of(engine, pulled)
     found: dict[Reason, list[Record]] = {}
     for run in pulled:
@@ -135,11 +135,6 @@ def _in_queues(runs: Sequence[Record], queues: Sequence[QueueReport], now: int, 
             waiting = f"{_number(len(own), more=more)} in the queue of pool {queue}"
             message = f"{waiting}, the oldest for {in_short(age_ms / 1000)}: the workers cannot keep up"
             yield HoldUp("queue_old", message, now - age_ms, pool=report.pool, runs=len(own))
-
-
-def _is_pulled(engine: Engine, run: Record) -> bool:
-    pool = engine.deployment.pools.get(run.pool)
-    return pool is not None and pool.kind is PoolKind.PULL
 
 
 def _needs(run: Record, jobs: Mapping[str, Record]) -> Needs:

@@ -9,7 +9,6 @@ from typing import Final
 from onthedot.core import lifecycle
 from onthedot.core.errors import Unavailable
 from onthedot.core.lifecycle import LEASE_MS, NEVER_BEGUN
-from onthedot.core.pools import PoolKind
 from onthedot.core.records import Record, Status
 from onthedot.engine import Engine
 from onthedot.workers.records import WorkerRecord, WorkerStatus
@@ -46,8 +45,7 @@ def was_never_begun(engine: Engine, run: Record, now: int) -> bool:
 
     When the registry cannot be read, the attempt counts as lost.
     """
-    pool = engine.deployment.pools.get(run.pool)
-    if pool is None or pool.kind is not PoolKind.PULL or run.worker is None:
+    if run.worker is None or not engine.deployment.pools.is_pull(run.pool):
         return False
     if run.status is not Status.RUNNING or not lifecycle.lease_is_over(run, now) or not may_be_never_begun(run):
         return False
@@ -62,8 +60,7 @@ def offered(engine: Engine, tenant: str) -> dict[str, frozenset[str]]:
     now = engine.clock.now()
     offered: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for worker in engine.registry.workers():
-        pool = engine.deployment.pools.get(worker.pool)
         serves = worker.tenant in (None, tenant) and worker.status(now) is WorkerStatus.ACTIVE
-        if serves and pool is not None and pool.kind is PoolKind.PULL:
+        if serves and engine.deployment.pools.is_pull(worker.pool):
             offered[worker.pool] |= worker.capabilities
     return offered
