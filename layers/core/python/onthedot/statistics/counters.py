@@ -51,10 +51,7 @@ class Counters:
         return self.succeeded + self.failed + self.skipped + self.cancelled
 
     def percentile(self, share: float) -> int | None:
-        """Return a lateness that this share of the attempts did not exceed. None: there was no attempt.
-
-        It is the upper bound of a bucket, or the exact maximum where that is less.
-        """
+        """Return a bound, or the maximum, that this share of the attempts did not exceed. None: no attempts."""
         total = sum(self.counts)
         if not total or self.max_ms is None:
             return None

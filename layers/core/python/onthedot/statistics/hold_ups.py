@@ -186,10 +186,7 @@ def _at(gate: GateId, limits: GateLimits, use: GateUse | None) -> Iterator[HoldU
 
 
 def _at_keys(engine: Engine, gate: GateId) -> HoldUp | None:
-    """Return the hold-up at the keys of a gate, of which one is named.
-
-    A gate that cannot be read is left out, and `GET /v1/gates` shows it.
-    """
+    """Return the hold-up at the keys of a gate. One that cannot be read is left out, and `GET /v1/gates` shows it."""
     try:
         first = engine.store.read_slot(keys_slot(gate), limit=1).items
     except Unavailable:

@@ -40,10 +40,7 @@ class Part:
 
 
 def read_parts(engine: Engine, tenant: str, parts: Sequence[Part]) -> Mapping[str, Any]:
-    """Return the values of parts by name, as this process has read them now or a moment ago.
-
-    A part that cannot be read is missing.
-    """
+    """Return the values of parts by name, read now or a moment ago. One that cannot be read is missing."""
     now = engine.clock.now()
     keys = {part.name: ("" if part.of_stage else tenant, part.name) for part in parts}
     known = {name: engine.known_parts[key] for name, key in keys.items() if key in engine.known_parts}

@@ -59,10 +59,7 @@ class StatisticsStore:
         self._items = items
 
     def read(self, tenant: str, first: int, end: int) -> Sequence[MinuteCounters]:
-        """Return the counters of a tenant from the minute `first` to the minute before `end`, in no special order.
-
-        Minutes without an end are left out.
-        """
+        """Return the counters of the minutes from `first` to before `end`, in no order. Empty minutes are left out."""
         partition, last = statistics_key(tenant, end - 1)
         span = (statistics_key(tenant, first).sort, last)
         items = whole(self._items.query, partition, span=span, may_lag=True)
@@ -76,10 +73,7 @@ class StatisticsWriter:
         self._items = items
 
     def add(self, shard: str, ends: Sequence[PlacedEnd]) -> None:
-        """Count these ends of one tenant and one minute, in the order of the stream. Raise Unavailable.
-
-        Ends of this shard that were counted before are not counted again.
-        """
+        """Count these ends of one tenant and minute, in the order of the stream, each only once. Raise Unavailable."""
         left, at = list(ends), _position_name(shard)
         known: Values = {}
         for _ in range(_TRIES):
@@ -101,10 +95,7 @@ class StatisticsWriter:
 
 
 def counting_of(ended: EndedRun) -> tuple[Key, dict[str, int], dict[str, int], int]:
-    """Return the key of the item in which one end is counted, the numbers to add, the maxima to keep, and the expiry.
-
-    The caller counts the end in the transaction that writes it.
-    """
+    """Return the key of the item that counts an end, the numbers to add, the maxima to keep, and the expiry."""
     numbers = {_name(ended.priority, name): number for name, number in numbers_of(ended).items()}
     most = {} if ended.lateness_ms is None else {_name(ended.priority, MAX_MS): ended.lateness_ms}
     return statistics_key(ended.tenant, ended.minute), numbers, most, _expiry(ended)

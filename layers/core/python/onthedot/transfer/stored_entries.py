@@ -44,10 +44,7 @@ class StoredEntries:
         self._items = items
 
     def page(self, limit: int, cursor: str | None = None) -> StoredPage:
-        """Read at most `limit` things, as they are now, in an order that stays. Return the entries among them.
-
-        A page may have no entries and still have a cursor.
-        """
+        """Read at most `limit` things, in an order that stays. A page may have no entries and still have a cursor."""
         found, last = self._items.scan(limit, None if cursor is None else _key(cursor))
         entries = [StoredEntry(entry, _cursor(item.key)) for item in found if (entry := _entry(item)) is not None]
         return StoredPage(entries, None if last is None else _cursor(last), len(found))

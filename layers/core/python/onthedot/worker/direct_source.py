@@ -29,10 +29,7 @@ ALL_TENANTS: Final = None
 
 
 class DirectWorkSource(WorkSource):
-    """A work source on an engine, for one pool.
-
-    `check` raises NotAllowed when this machine's clock is off. `flush` writes the metrics since its last call.
-    """
+    """`check` raises NotAllowed when this machine's clock is off. `flush` writes the metrics since its last call."""
 
     notices_work = True
 
@@ -141,10 +138,7 @@ _RESOLUTION_MS: Final = 1_000
 
 
 def clock_offset_ms(sent_at: int, received_at: int, date: str) -> int:
-    """Return by how much our clock is certainly ahead (positive) or behind (negative), 0 if it may be right.
-
-    The reply was made between our sending and our receiving.
-    """
+    """Return by how much our clock is certainly ahead (positive) or behind (negative), 0 if it may be right."""
     made_at = round(parsedate_to_datetime(date).timestamp() * 1000)
     if sent_at > made_at + _RESOLUTION_MS:
         return sent_at - (made_at + _RESOLUTION_MS)

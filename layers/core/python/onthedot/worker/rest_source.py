@@ -83,10 +83,7 @@ CLASS_CHARACTERS: Final = 60
 
 
 def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
-    """Return the task of a lease, which counts from this time of the worker's own clock.
-
-    Raise KeyError, TypeError or ValueError when the view is not a lease that this version can read.
-    """
+    """Raise KeyError, TypeError or ValueError when this version cannot read the lease."""
     target = targets.from_json(view["target"])
     required = view["requirements"]
     requirements = Requirements(
@@ -198,10 +195,7 @@ class RestWorkSource(WorkSource):
         return LeasedTasks(list(_tasks(reply["runs"], begun_at)), bool(reply["alone_waiting"]))
 
     def wait(self, seconds: float) -> bool:
-        """Wait for this time, or until `pause` or the end of a task, which may have woken a run at a gate.
-
-        A run may always be there. After a lease for which the API waited, do not wait.
-        """
+        """Wait for this time, or until `pause` or the end of a task, which may have woken a run at a gate."""
         if not self._has_waited:
             self._ask_now.wait(seconds)
         self._ask_now.clear()
@@ -259,10 +253,7 @@ class RestWorkSource(WorkSource):
 
 
 def _tasks(views: Sequence[Mapping[str, Any]], begun_at: float) -> Iterator[Task]:
-    """Yield the leases that this version can read. They count from `begun_at`.
-
-    A lease that a newer API describes in another way is skipped, and its attempt is lost.
-    """
+    """Yield the leases that this version can read. The attempts of others are lost."""
     for view in views:
         try:
             yield task_from(view, begun_at)

@@ -104,10 +104,7 @@ class Runtime:
         self._running_tasks.wake()
 
     def stop_now(self) -> None:
-        """Ask all running tasks to stop, without any grace.
-
-        An attempt that is not reported by then is lost: the sweep or another worker finds it.
-        """
+        """Ask all running tasks to stop, without any grace. An attempt that is not reported by then is lost."""
         self.stop()
         self._ask_all_to_stop()
 

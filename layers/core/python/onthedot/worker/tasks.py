@@ -132,10 +132,7 @@ class TaskThreads:
         threading.Thread(target=self._execute, args=(running,), name=f"run-{task.run_id}", daemon=True).start()
 
     def abandon(self, running: RunningTask) -> None:
-        """Report a task whose target does not end, and do not wait for its thread.
-
-        The caller has called `may_report` before.
-        """
+        """Report a task whose target does not end. The caller has called `may_report` before."""
         log.error("left_behind: run %s did not stop when asked to", running.task.run_id)
         answer = answer_for_stopped(running.stop.reason or "", None)
         threading.Thread(target=self._conclude, args=(running, answer), name="report", daemon=True).start()

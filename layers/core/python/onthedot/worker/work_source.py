@@ -83,7 +83,4 @@ class WorkSource(Protocol):
         """Extend the lease of the run with a report about it, and hide its message for longer."""
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
-        """Record the end of the attempt. Repeating the report is harmless.
-
-        Return Fenced when the run no longer belongs to this attempt. Nothing was written then.
-        """
+        """Record the end of the attempt, once. Return Fenced, and write nothing, when it no longer owns the run."""

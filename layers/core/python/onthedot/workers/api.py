@@ -252,10 +252,6 @@ def worker_view(worker: WorkerRecord, now: int, longest_wait_seconds: int) -> Wo
 
 
 def lease_view(lease: LeasedRun, call: Call) -> LeaseView:
-    """Return a leased run with the secrets of its target.
-
-    The worker must send the payload as compact JSON in UTF-8, because the signature is made from these bytes.
-    """
     run, definition = lease.run, call.definition
     return {
         "execution_id": run.run_id,
@@ -269,6 +265,7 @@ def lease_view(lease: LeasedRun, call: Call) -> LeaseView:
         "lease_seconds": LEASE_SECONDS,
         "alone": lease.alone,
         "target": cast(TargetView, targets.to_json(definition.target)),
+        # The worker must send it as compact JSON in UTF-8, because the signature is made from these bytes.
         "payload": json.loads(call.payload),
         "timeout_seconds": definition.timeout_seconds,
         "requirements": requirements_view(definition.requirements),

@@ -147,10 +147,7 @@ write."""
 
 
 def give_back(engine: Engine, received: Received, after_ms: int | None) -> None:
-    """Have the message delivered again after this time. None: when the time of its receive is over.
-
-    If this fails, the queue delivers it again by itself.
-    """
+    """Have the message delivered again after this time. None, or a failure: when the time of its receive is over."""
     with suppress(OnthedotError):
         if received.receive_count >= RENEW_AFTER and _renew(engine, received.message):
             engine.queues.delete(received)

@@ -181,10 +181,7 @@ def _lease(batch: LeaseBatch, received: Received) -> bool:
 
 
 def _hand_over(batch: LeaseBatch, received: Received, verdict: ForOtherWorker) -> int | None:
-    """Assign the run to a worker that can take it, if there is one. Return how long to hide the message.
-
-    None: a run of a tenant without a worker stays hidden, without a call for each of its messages.
-    """
+    """Hand the run to a worker that can take it. Return how long to hide its message. None: no call is needed."""
     hide_ms = batch.others.take(received.message, verdict.needs)
     if hide_ms is not None or verdict.needs is None:
         return hide_ms

@@ -81,10 +81,7 @@ class Load:
     """The ids of the latest runs that ended on it, the latest first. A heartbeat brings those since the one before."""
 
     def after(self, before: "Load") -> "Load":
-        """Return this load with the latest runs, by the load of the heartbeat before.
-
-        A run that was running then and is not now has ended, whether or not the worker names it.
-        """
+        """Return this load with the latest runs. One that ran before and does not run now has ended, named or not."""
         running = frozenset(self.running)
         ended = [run_id for run_id in (*self.recent, *before.running, *before.recent) if run_id not in running]
         return replace(self, recent=tuple(dict.fromkeys(ended))[:MOST_RECENT])

@@ -70,10 +70,7 @@ def see_worker(engine: Engine, tenant: str, worker_id: str) -> WorkerRecord:
 
 
 def beat_worker(engine: Engine, tenant: str | None, worker_id: str, load: Load) -> WorkerRecord:
-    """Store that the worker is alive, and its load with its latest runs, in one write.
-
-    Raise WorkerNotFound: then it must register again.
-    """
+    """Store that the worker is alive, and its load, in one write. Raise WorkerNotFound: it must register again."""
     before = find_worker(engine, tenant, worker_id).load
     worker = engine.registry.beat(worker_id, engine.clock.now(), load.after(before))
     if worker is None:

@@ -79,10 +79,7 @@ class WorkerRegistry:
 
 
 def _load_text(load: Load) -> str:
-    """Return the part of a worker that each heartbeat replaces.
-
-    The latest runs are packed: each heartbeat writes them, and costs by the size of the worker's item.
-    """
+    """Return the part that each heartbeat replaces. A write costs by its size, so the latest runs are packed."""
     return json_text.to_text({**asdict(load), "recent": _packed(load.recent)})
 
 

@@ -96,10 +96,7 @@ def complete_run(
     chance: random.Random,
     patience_ms: int = lifecycle.LEASE_MS,
 ) -> Reported:
-    """Store how the attempt ended, once. The same report again is harmless. Return the run as it is then.
-
-    Raise JobNotFound, StaleAttempt or Unavailable.
-    """
+    """Store how the attempt ended, once. Raise JobNotFound, StaleAttempt or Unavailable."""
     run = _read(engine, tenant, run_id)
     if _is_reported(run, attempt, answer):
         return Reported(run, run.definition)
