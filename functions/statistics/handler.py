@@ -9,7 +9,7 @@ from onthedot.core.ports import Deadline
 from onthedot.engines.aws.dynamodb.stream import read_changes
 from onthedot.observability import Metrics, logger
 from onthedot.settings import StatisticsSettings
-from onthedot.statistics.count import count_changes
+from onthedot.statistics.store import count_changes
 from onthedot.wiring.aws import observe_clients, statistics_writer
 
 _settings = StatisticsSettings.from_environment(os.environ)

@@ -38,8 +38,7 @@ from onthedot.engines.aws.sqs.ticks import SqsTickQueue
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.events.ports import RecordChange
-from onthedot.statistics.count import count_changes
-from onthedot.statistics.store import StatisticsWriter
+from onthedot.statistics.store import StatisticsWriter, count_changes
 from onthedot.targets import rules
 from onthedot.targets.router import TargetRouter
 from onthedot.wiring.aws_engine import aws_engine

@@ -10,8 +10,7 @@ from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
 from onthedot.core.records import Status
 from onthedot.settings import StatisticsSettings
-from onthedot.statistics.counters import Counters, added
-from onthedot.statistics.ports import PlacedEnd
+from onthedot.statistics.counters import Counters, PlacedEnd, added
 from onthedot.statistics.store import StatisticsStore
 from tests.handlers.conftest import TABLE, Cloud, Context
 from tests.handlers.test_publisher_handler import an_end

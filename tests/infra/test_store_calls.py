@@ -22,8 +22,7 @@ from onthedot.engines.aws.s3_blobs import S3Blobs
 from onthedot.events.ports import PatternEntry
 from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.state import GateChange, Holder
-from onthedot.statistics.counters import EndedRun
-from onthedot.statistics.ports import PlacedEnd
+from onthedot.statistics.counters import EndedRun, PlacedEnd
 from onthedot.statistics.store import StatisticsWriter
 from onthedot.targets.webhooks import SigningKey
 from onthedot.transfer.stage_state import StageMode, StageState

@@ -30,8 +30,7 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.events.ports import PatternEntry
 from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.state import GateChange, Holder
-from onthedot.statistics.counters import EndedRun
-from onthedot.statistics.ports import PlacedEnd
+from onthedot.statistics.counters import EndedRun, PlacedEnd
 from onthedot.statistics.store import StatisticsWriter
 from onthedot.targets.webhooks import SigningKey
 from onthedot.transfer import stage_state

@@ -22,8 +22,7 @@ from onthedot.engines.aws.s3_blobs import S3Blobs
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue, read_tick
 from onthedot.events.ports import RecordChange
-from onthedot.statistics.count import count_changes
-from onthedot.statistics.store import StatisticsWriter
+from onthedot.statistics.store import StatisticsWriter, count_changes
 from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, Inbox, Kit, TickWithReceipt
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from onthedot.core.moves import Expect, Move
 from onthedot.core.ports import Deadline, Moved, RunStore
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.schema import statistics_key
-from onthedot.statistics.counters import BOUNDS_MS, OUTCOMES, Counters, EndedRun, added
-from onthedot.statistics.ports import PlacedEnd
+from onthedot.statistics.counters import BOUNDS_MS, OUTCOMES, Counters, EndedRun, PlacedEnd, added
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 from tests.contract.kits.kit import Kit
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit

@@ -22,8 +22,8 @@ from onthedot.transfer.change_stage import begin_import
 from onthedot.transfer.entries import Entry, EntryKind, to_json
 from onthedot.transfer.export import Selection, export_page
 from onthedot.transfer.import_ import Imported, import_page
-from onthedot.transfer.ports import Transfer
 from onthedot.transfer.stage_state import StageMode, StageState
+from onthedot.transfer.stored_entries import Transfer
 from onthedot.workers.records import Resources, WorkerRecord
 from tests.builders import World, a_run, a_world
 from tests.contract.kits.full_run import a_run_with_every_field

@@ -1,13 +1,12 @@
 """Why did my job not run? Fifteen incidents, each with a sentence that names its cause, and what would help."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from onthedot.core.ports import Answer
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.scenarios.kits.faults import Crash
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import SHELL, Api, a_worker
@@ -16,19 +15,8 @@ DOWN = Answer(ok=False, error="HTTP 503", error_class="http_503")
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
 def api(world: World) -> Api:
     return Api(world)
-
-
-@pytest.fixture
-def simulation(world: World) -> Simulation:
-    return Simulation(world)
 
 
 class Explained:
@@ -61,28 +49,6 @@ def test_1_a_paused_job(api: Api, world: World, simulation: Simulation) -> None:
     simulation.let_pass(1)
     ranges = [one for one in api.get(f"/v1/jobs/{job_id}/executions").body["executions"] if one["status"] == "SKIPPED"]
     assert [one["count"] for one in ranges] == [2], "the resume did what explain said"
-
-
-@pytest.mark.parametrize(
-    ("policy", "words"),
-    [
-        ("run_latest", "the latest missed fire time (2026-03-01T12:10:00.000Z) runs at once, 1 older one is skipped"),
-        ("run_all", "2 missed fire times run at once, the oldest (2026-03-01T12:05:00.000Z) first"),
-    ],
-)
-def test_1_a_resume_runs_missed_times_by_their_policy(
-    api: Api, simulation: Simulation, policy: str, words: str
-) -> None:
-    job_id = api.job(every=300, misfire={"policy": policy})
-    api.send("POST", f"/v1/jobs/{job_id}/pause")
-    simulation.let_pass(700)
-    assert Explained(api, job_id).what_if["resume"] == (
-        f"Resumed now: {words} (misfire policy {policy}); the next is at 2026-03-01T12:15:00.000Z."
-    )
-    before = len(simulation.target.calls)
-    api.send("POST", f"/v1/jobs/{job_id}/resume")
-    simulation.let_pass(5)
-    assert len(simulation.target.calls) - before == (1 if policy == "run_latest" else 2)
 
 
 @pytest.mark.parametrize("policy", ["run_latest", "run_all", "skip"])
@@ -283,32 +249,22 @@ def test_8_a_parent_failed(api: Api, world: World) -> None:
     assert Explained(api, child).what_if["redrive"].startswith("Redriven now, it would start at once")
 
 
-def test_8_the_attempts_of_a_parent_are_not_counted_as_those_of_the_child(api: Api, world: World) -> None:
-    simulation = Simulation(world, [DOWN] * 2)
-    parent = api.job(delay=1, retry={"max_retries": 1, "jitter": False})
-    child = api.job(dependencies=[parent], name="load")
-    last = api.job(dependencies=[child])
-    simulation.let_pass(10)
-    assert Explained(api, child).reasons["failed"].endswith(f"its parent {parent} failed: HTTP 503")
-    assert f"its parent load ({child}) failed: its parent {parent} failed: " in Explained(api, last).reasons["failed"]
-
-
-def test_9_the_end_of_the_schedule_is_over(api: Api, simulation: Simulation) -> None:
-    job_id = api.job(every=60, end_at="2026-03-01T12:05:30Z")
+@pytest.mark.parametrize(
+    ("bound", "runs", "why"),
+    [
+        ({"end_at": "2026-03-01T12:05:30Z"}, 5, "its end_at 2026-03-01T12:05:30.000Z is over"),
+        ({"max_runs": 3}, 3, "max_runs 3 is reached"),
+    ],
+)
+def test_9_and_10_the_schedule_has_ended(
+    api: Api, simulation: Simulation, bound: dict[str, Any], runs: int, why: str
+) -> None:
+    job_id = api.job(every=60, **bound)
     simulation.let_pass(30)
     assert Explained(api, job_id).first == "not_due"
     simulation.let_pass(600)
-    assert Explained(api, job_id).reasons["completed"] == (
-        "the schedule has ended: 5 runs were made of it, and its end_at 2026-03-01T12:05:30.000Z is over"
-    )
-
-
-def test_10_max_runs_is_reached(api: Api, simulation: Simulation) -> None:
-    job_id = api.job(every=60, max_runs=3)
-    simulation.let_pass(600)
-    assert Explained(api, job_id).reasons["completed"] == (
-        "the schedule has ended: 3 runs were made of it, and max_runs 3 is reached"
-    )
+    said = f"the schedule has ended: {runs} runs were made of it, and {why}"
+    assert Explained(api, job_id).reasons["completed"] == said
 
 
 def test_11_it_did_not_start_in_time(api: Api, world: World, simulation: Simulation) -> None:

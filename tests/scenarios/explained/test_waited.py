@@ -1,19 +1,9 @@
 """Why was my run late? It says at which gate it waited, also after it has ended."""
 
-from collections.abc import Iterator
-
-import pytest
-
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.scenarios.explained.test_incidents import Explained
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import SHELL, Api, a_worker
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
 
 
 def test_a_run_that_waited_says_so_after_its_end(world: World) -> None:

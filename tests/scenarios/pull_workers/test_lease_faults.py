@@ -1,25 +1,19 @@
 """Faults beside a run: a leased run reaches its worker, a running one goes on, a lost one is found."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
-from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
-from onthedot.core.finish import NOT_EXTENDED
-from onthedot.core.ports import Answer, Call, Received
-from onthedot.core.progress import LatestProgress
+from onthedot.core.ports import Answer, Received
 from onthedot.core.records import Definition, Record, Status
-from onthedot.core.stopping import Stop
 from onthedot.jobs.change import cancel_job, delete_job, pause_job
 from onthedot.jobs.redrive import redrive, redrive_matching
 from onthedot.jobs.submit import JobRequest, submit_job
-from onthedot.schedules.schedule import Recurrence
-from onthedot.targets.types import LambdaTarget, ShellTarget
+from onthedot.targets.types import ShellTarget
 from onthedot.workers.assign import assign_to_worker
 from onthedot.workers.lease import lease_runs
 from onthedot.workers.lease_to_worker import LeaseRequest, lease_to_worker
@@ -119,31 +113,6 @@ def test_a_run_goes_on_while_only_its_message_cannot_be_reached(world: World, si
     assert worker.complete(lease).status is Status.SUCCEEDED
 
 
-def test_an_attempt_that_we_broke_off_ourselves_is_not_counted_as_a_failure(
-    world: World, simulation: Simulation
-) -> None:
-    run = simulation.submit(0, retries=0)
-
-    class Unkept:
-        @contextmanager
-        def keeping(self, run: Record, stop: Stop, progress: LatestProgress) -> Iterator[None]:
-            stop.ask(NOT_EXTENDED)
-            yield
-
-    class Obeying:
-        def perform(self, call: Call) -> Answer:
-            assert call.stop.reason is not None
-            return Answer(ok=False, error=f"stopped: {call.stop.reason}", error_class="stopped")
-
-    [received] = world.received()
-    execute_run(RunExecutor(world.engine, Obeying(), Unkept(), "w", random.Random(1)), received)
-    stored = simulation.stored(run)
-    assert (stored.status, stored.failures, stored.losses) == (Status.DISPATCHED, 0, 0)
-    assert [attempt.outcome for attempt in stored.attempts] == ["released"]
-    simulation.let_pass(1)
-    assert simulation.status(run) is Status.SUCCEEDED
-
-
 def a_dead_letter(simulation: Simulation) -> tuple[Record, Record]:
     """A recurring job, and a run of it that failed for good."""
     job = recurring.submit(simulation, recurring.every(60, simulation))
@@ -173,22 +142,6 @@ def test_a_dead_letter_of_a_job_that_goes_on_is_run_again_and_lives(world: World
     assert (again.status, simulation.stored(dead).expires_at) == (Status.DISPATCHED, None)
     simulation.let_pass(1)
     assert simulation.status(dead) is Status.SUCCEEDED
-
-
-def test_a_recurring_job_is_run_by_the_worker_that_it_was_handed_to_whatever_its_pool_promises(
-    world: World, simulation: Simulation
-) -> None:
-    worker = a_worker(simulation, capabilities=frozenset({"lambda"}))
-    request = JobRequest(
-        definition=Definition(LambdaTarget("f")),
-        fingerprint="f",
-        priority=Priority.MEDIUM,
-        pool="default",
-        recurrence=Recurrence(recurring.every(3600, simulation)),
-    )
-    job = submit_job(world.engine, "acme", request)
-    run = assign_to_worker(world.engine, "acme", job.run_id, worker.worker_id)
-    assert worker.lease_one().run.run_id == run.run_id
 
 
 def test_a_run_that_fits_into_no_answer_of_the_api_fails_with_the_reason(world: World, simulation: Simulation) -> None:

@@ -127,17 +127,3 @@ def test_a_hand_over_to_one_worker_that_dies_loses_nothing(world: World, at: int
     minutes_pass(simulation, [worker])  # the named worker never comes
     stored = simulation.stored(run)
     assert (stored.status, stored.attempt) == (Status.SUCCEEDED, 1)
-
-
-def test_the_named_worker_gets_the_run_and_nobody_else(world: World, simulation: Simulation) -> None:
-    run = a_shell_job(simulation)
-    named, other = a_worker(simulation), a_worker(simulation)
-    handed = assign_to_worker(world.engine, "acme", run.run_id, named.worker_id)
-    assert handed.run_id == run.run_id
-    assert other.lease(10).leases == []
-    lease = named.lease_one()
-    assert (lease.run.run_id, lease.run.worker) == (run.run_id, named.worker_id)
-    named.complete(lease)
-    assert named.lease().leases == []
-    minutes_pass(simulation, [named, other])
-    assert (simulation.status(run), simulation.stored(run).attempt) == (Status.SUCCEEDED, 1)

@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import pytest
 
-from onthedot.core import lifecycle
 from onthedot.core.choices import Priority, Requirements
 from onthedot.core.errors import JobNotFound, StaleAttempt
 from onthedot.core.ports import Answer
@@ -30,15 +29,6 @@ def lost_by_killing(worker: PullWorker) -> None:
     worker.lease_one()
     worker.simulation.clock.advance(AFTER_LEASE)
     assert worker.lease().leases == [], "this delivery takes the lost attempt back"
-
-
-def test_a_leased_run_is_started_for_the_worker_and_ends_with_its_result(world: World, simulation: Simulation) -> None:
-    run, worker = a_shell_job(simulation), a_worker(simulation)
-    lease = worker.lease_one()
-    assert (lease.run.status, lease.run.worker, lease.run.attempt) == (Status.RUNNING, worker.worker_id, 1)
-    ended = worker.complete(lease)
-    assert (ended.run_id, ended.status, ended.result) == (run.run_id, Status.SUCCEEDED, "fine")
-    assert world.queues.counts("pull", Priority.MEDIUM).in_flight == 0, "its message is deleted"
 
 
 def test_a_run_is_never_leased_before_its_time(simulation: Simulation) -> None:
@@ -98,34 +88,6 @@ def test_a_killed_worker_is_found_as_soon_as_its_lease_is_over_and_its_late_repo
     assert (stored.losses, stored.failures) == (1, 0)
 
 
-def test_saying_the_same_twice_is_answered_and_changes_nothing(simulation: Simulation) -> None:
-    run, worker = a_shell_job(simulation), a_worker(simulation)
-    lease = worker.lease_one()
-    worker.complete(lease)
-    before = simulation.stored(run)
-    assert worker.complete(lease) == before
-    with pytest.raises(StaleAttempt):
-        worker.complete(lease, BROKEN)
-    assert simulation.stored(run) == before
-
-
-def test_a_run_that_lost_a_worker_runs_alone(simulation: Simulation) -> None:
-    run, worker = a_shell_job(simulation), a_worker(simulation)
-    lost_by_killing(worker)
-    others = [a_shell_job(simulation) for _ in range(3)]
-    busy = worker.lease(4, idle=False)
-    assert busy.alone_waiting, "the worker is told to become idle"
-    taken = {lease.run.run_id for lease in busy.leases}
-    assert taken == {other.run_id for other in others}
-    for lease in busy.leases:
-        worker.complete(lease)
-    simulation.clock.advance(2)
-    alone = worker.lease(4, idle=True)
-    assert [(lease.run.run_id, lease.alone) for lease in alone.leases] == [(run.run_id, True)]
-    worker.complete(alone.leases[0])
-    assert simulation.status(run) is Status.SUCCEEDED
-
-
 def test_a_run_that_must_be_alone_brings_no_others_with_it(simulation: Simulation) -> None:
     run, worker = a_shell_job(simulation, priority=Priority.HIGH), a_worker(simulation)
     lost_by_killing(worker)
@@ -133,55 +95,6 @@ def test_a_run_that_must_be_alone_brings_no_others_with_it(simulation: Simulatio
         a_shell_job(simulation, priority=Priority.HIGH)
     leases = worker.lease(4, idle=True).leases
     assert [lease.run.run_id for lease in leases] == [run.run_id]
-
-
-@pytest.mark.parametrize("how", ["reported", "killed"])
-def test_a_run_that_takes_every_worker_with_it_ends_failed_and_the_worker_goes_on(
-    world: World, simulation: Simulation, how: str
-) -> None:
-    run, worker = a_shell_job(simulation), a_worker(simulation)
-    for _ in range(lifecycle.MAX_LOSSES):
-        if how == "reported":
-            worker.complete(worker.lease_one(), DIED)
-        else:
-            lost_by_killing(worker)
-    stored = simulation.stored(run)
-    assert (stored.status, stored.losses, stored.failures) == (Status.FAILED, 5, 0)
-    assert "5 attempts were lost" in (stored.reason or "")
-    assert [letter.run_id for letter in world.engine.store.failed("acme", 10).items] == [run.run_id]
-    other = a_shell_job(simulation)
-    assert worker.work_until_idle() == [other.run_id]
-
-
-def test_a_run_that_is_handed_back_starts_again_at_once_and_counts_as_nothing(simulation: Simulation) -> None:
-    run = a_shell_job(simulation)
-    stopping, other = a_worker(simulation), a_worker(simulation)
-    lease = stopping.lease_one()
-    stopping.complete(lease, RELEASED)
-    with pytest.raises(StaleAttempt):
-        stopping.complete(lease, BROKEN)
-    assert stopping.complete(lease, RELEASED).status is Status.DISPATCHED, "saying it twice is harmless"
-    again = other.lease_one()
-    assert again.run.started_at == simulation.clock.now()
-    other.complete(again)
-    stored = simulation.stored(run)
-    assert (stored.status, stored.failures, stored.losses, stored.attempt) == (Status.SUCCEEDED, 0, 0, 2)
-
-
-def test_a_failed_attempt_is_retried_and_a_cancel_reaches_the_worker_by_its_heartbeat(
-    world: World, simulation: Simulation
-) -> None:
-    run, worker = a_shell_job(simulation), a_worker(simulation)
-    worker.complete(worker.lease_one(), BROKEN)
-    assert simulation.status(run) is Status.DISPATCHED
-    simulation.clock.advance(2)
-    lease = worker.lease_one()
-    assert worker.keep(lease).cancel_requested is None
-    cancel_job(world.engine, "acme", run.run_id)
-    assert worker.keep(lease).cancel_requested is not None
-    ended = worker.complete(lease, Answer(ok=False, error="stopped: cancelled", error_class="stopped"))
-    assert (ended.status, ended.attempts[-1].outcome) == (Status.CANCELLED, "cancelled")
-    assert worker.complete(lease, BROKEN).status is Status.CANCELLED, "its report's reply may have been lost"
 
 
 def test_a_cancelled_run_that_finishes_all_the_same_has_succeeded(world: World, simulation: Simulation) -> None:
@@ -266,14 +179,6 @@ def test_a_tenants_worker_gets_its_own_runs_only_and_the_operators_gets_all(
     with pytest.raises(JobNotFound):
         keep_lease(world.engine, "acme", theirs.run_id)
     assert operators.complete(foreign).status is Status.SUCCEEDED
-
-
-def test_the_order_of_the_queues_is_the_workers(simulation: Simulation) -> None:
-    by_priority = {priority: a_shell_job(simulation, priority=priority).run_id for priority in Priority}
-    worker = a_worker(simulation)
-    order = [Priority.LOW, Priority.HIGH, Priority.MEDIUM]
-    taken = [worker.lease_one(priorities=order).run.run_id for _ in order]
-    assert taken == [by_priority[priority] for priority in order]
 
 
 def test_dead_letters_are_run_again_at_a_bounded_rate(world: World, simulation: Simulation) -> None:

@@ -34,7 +34,7 @@ def test_clients_get_a_reason_and_can_still_read(stages: TwoStages) -> None:
     assert stages.api().send("POST", "/v1/stage/freeze").status == 200
     refused = stages.api().submit(delay=1)
     assert (refused.status, refused.body["error"]["code"]) == (503, "frozen")
-    assert "the stage is frozen since 2026-03-01T12:00:00.000Z" in refused.body["error"]["message"]
+    assert "the stage has been frozen since 2026-03-01T12:00:00.000Z" in refused.body["error"]["message"]
     assert refused.headers["Retry-After"] == "30"
     for method, path in (("DELETE", f"/v1/jobs/{job}"), ("POST", f"/v1/jobs/{job}/run"), ("PUT", "/v1/gates/g")):
         assert stages.api().call(method, path, b"{}").status == 503, path

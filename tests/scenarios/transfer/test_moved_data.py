@@ -9,7 +9,6 @@ from onthedot.access.tokens import create_token, token_hash
 from onthedot.core.records import Status
 from onthedot.targets.webhooks import SigningKey
 from onthedot.transfer.change_stage import begin_import
-from tests.builders import a_run
 from tests.scenarios.kits import recurring
 from tests.scenarios.kits.two_stages import DESTINATION, TwoStages
 
@@ -50,12 +49,6 @@ def test_a_request_that_is_repeated_after_the_move_makes_no_second_job(stages: T
     assert stages.called()[job] == 1
     other = stages.api(DESTINATION).submit(**{**fields, "delay": 6})
     assert other.status == 409
-
-
-def test_large_payloads_and_results_move_with_their_jobs(stages: TwoStages) -> None:
-    job = stages.api().job(delay=600, payload={"text": "ä" * 3_000})
-    stages.move()
-    assert stages.api(DESTINATION).get(f"/v1/jobs/{job}").body["payload"] == {"text": "ä" * 3_000}
 
 
 def test_limits_and_gates_move(stages: TwoStages) -> None:
@@ -113,11 +106,6 @@ def test_old_runs_move_only_if_asked(stages: TwoStages) -> None:
     assert job.job_id in ids
     assert run.run_id not in ids
     assert run.run_id in {line.get("id") for line in exported(stages, "--history")}
-
-
-def test_the_stages_own_jobs_do_not_move(stages: TwoStages) -> None:
-    a_run(stages.clock).in_tenant("onthedot").stored_in(stages.source.world.store)
-    assert kinds(exported(stages)) == set()
 
 
 def test_a_record_that_cannot_be_read_is_named_and_stops_no_other(stages: TwoStages) -> None:

@@ -38,8 +38,7 @@ from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.state import CHANGEABLE, PAGE, GateChange, Holder
 from onthedot.gates.state_store import GateStore
 from onthedot.jobs.spec import MAX_DEPENDENCIES, MAX_DESCRIPTION, MAX_REQUIRED, MAX_TAGS
-from onthedot.statistics.counters import BOUNDS_MS, OUTCOMES, STORED, EndedRun
-from onthedot.statistics.ports import PlacedEnd
+from onthedot.statistics.counters import BOUNDS_MS, OUTCOMES, STORED, EndedRun, PlacedEnd
 from onthedot.statistics.store import StatisticsWriter
 from onthedot.targets.fields import MAX_ARGV_BYTES, MAX_CAPABILITY, MAX_INPUT_BYTES
 from onthedot.transfer import stage_state

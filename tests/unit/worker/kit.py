@@ -1,4 +1,4 @@
-"""A work source whose tasks are on a list, and a worker with it, for tests."""
+"""Work sources and workers with them, for tests."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,12 +12,17 @@ from onthedot.core.leases import Fenced, LeaseExtended
 from onthedot.core.pools import Needs
 from onthedot.core.ports import Answer, Call, Performer
 from onthedot.core.progress import ProgressReport
+from onthedot.core.records import Record
+from onthedot.core.schema import PRIORITIES
 from onthedot.core.stopping import Stop
+from onthedot.worker.rest_source import RestClient, RestWorkSource
 from onthedot.worker.runtime import Pace, Runtime
 from onthedot.worker.task_protection import EcsAgent
 from onthedot.worker.work_source import LeasedTasks, Task, WorkSource
 from onthedot.workers.records import Load, Resources
 from onthedot.workers.registrations import Offer
+from tests.builders import World
+from tests.unit.worker.world import TOKEN, ApiServer
 
 PATIENCE = 60.0
 STORAGE_MB = 2000
@@ -46,6 +51,20 @@ def an_offer(
     concurrency: int = 4, cpu: float = 4, memory_mb: int = 1024, can: Sequence[str] = ("http", "shell")
 ) -> Offer:
     return Offer("pull", frozenset(can), Resources(concurrency, cpu, memory_mb, STORAGE_MB))
+
+
+def rest_source(server: ApiServer, token: str = TOKEN) -> RestWorkSource:
+    return RestWorkSource(RestClient(server.url, token, sleep=lambda _: None))
+
+
+def lease(source: WorkSource, most: int = 1) -> list[Task]:
+    return list(source.lease(most, PRIORITIES, Resources(4, 4, 1024, STORAGE_MB), idle=True).tasks)
+
+
+def stored(world: World, run_id: str) -> Record:
+    found = world.store.get(run_id)
+    assert found is not None
+    return found
 
 
 @dataclass

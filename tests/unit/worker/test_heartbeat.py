@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.core.errors import Unavailable
+from onthedot.core.errors import Unavailable, WorkerNotFound
 from onthedot.core.finish import CANCELLED, FENCED, NOT_EXTENDED, OVERRUN
 from onthedot.core.leases import Fenced, LeaseExtended
 from onthedot.core.pools import Needs
@@ -20,7 +20,13 @@ class Scene:
         self.source = FakeSource()
         self.running_tasks = RunningTasks(an_offer().resources, self.seconds)
         self.abandoned: list[RunningTask] = []
-        self.heartbeat = Heartbeat(self.source, self.running_tasks, self.seconds, self.abandoned.append)
+        self.heartbeat = Heartbeat(
+            self.source,
+            self.running_tasks,
+            self.seconds,
+            register=lambda: self.source.register(an_offer()),
+            abandon=self.abandoned.append,
+        )
 
     def running(self, run_id: str = "run", **fields: Any) -> RunningTask:
         return self.running_tasks.add(a_task(run_id, **{"lease_end": self.seconds.now + LEASE, **fields}))
@@ -83,6 +89,12 @@ def test_a_target_that_outlasts_its_time_out_is_stopped_from_outside(scene: Scen
     scene.seconds.now += 60 + OVERRUN_SECONDS
     scene.heartbeat.watch()
     assert running.stop.reason == OVERRUN
+
+
+def test_a_worker_that_was_forgotten_registers_again_with_its_heartbeat(scene: Scene) -> None:
+    scene.source.errors = {"send_heartbeat": [WorkerNotFound("worker-1")]}
+    scene.heartbeat.beat()
+    assert (scene.source.registered, len(scene.source.heartbeats)) == (1, 1)
 
 
 def test_leases_that_cannot_be_extended_are_logged_once_though_heartbeats_arrive(

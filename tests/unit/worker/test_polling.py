@@ -10,7 +10,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Received, RunMessage, RunQueues
 from onthedot.core.schema import PRIORITIES
-from onthedot.worker.queues import PolledQueues
+from onthedot.worker.queues import QueuePolls
 from tests.unit.worker.kit import PATIENCE
 
 LONG = 3600.0
@@ -29,14 +29,11 @@ class Queues(RunQueues):
         }
         self.polled: queue.SimpleQueue[Priority] = queue.SimpleQueue()
         self.hidden: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
-        self.there: list[Received] = []
 
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
     ) -> Sequence[Received]:
-        if wait_ms == 0:
-            return self.there
-        assert maximum == 1
+        assert (maximum, wait_ms > 0) == (1, True)
         self.polled.put(priority)
         answer = self.answers[priority].get(timeout=PATIENCE)
         if isinstance(answer, Exception):
@@ -56,7 +53,7 @@ class Queues(RunQueues):
         return {self.polled.get(timeout=PATIENCE) for _ in range(number)}
 
 
-def waiting(polled: PolledQueues) -> "queue.SimpleQueue[bool | Exception]":
+def waiting(polled: QueuePolls) -> "queue.SimpleQueue[bool | Exception]":
     """Wait in a thread beside the test. The queue gets the value that the wait returns, or its error."""
     returned: queue.SimpleQueue[bool | Exception] = queue.SimpleQueue()
 
@@ -70,31 +67,34 @@ def waiting(polled: PolledQueues) -> "queue.SimpleQueue[bool | Exception]":
     return returned
 
 
+def taken(polled: QueuePolls, *order: Priority) -> list[str]:
+    return [received.message.run_id for received in polled.take(order or PRIORITIES)]
+
+
 @pytest.fixture
 def queues() -> Queues:
     return Queues()
 
 
 def test_all_three_queues_are_polled_at_the_same_time_and_the_first_message_ends_the_wait(queues: Queues) -> None:
-    polled = PolledQueues(queues, "pull")
+    polled = QueuePolls(queues, "pull")
     returned = waiting(polled)
     assert queues.wait_for_polls() == set(PRIORITIES)
     queues.answers[Priority.LOW].put([a_message("a", Priority.LOW)])
     assert returned.get(timeout=PATIENCE) is True
-    assert polled.receive("pull", Priority.HIGH, 10, visibility_ms=1) == []
-    [received] = polled.receive("pull", Priority.LOW, 10, visibility_ms=1)
-    assert received.message.run_id == "a"
-    assert polled.receive("pull", Priority.LOW, 10, visibility_ms=1) == [], "it is received once"
+    assert taken(polled) == ["a"]
+    assert taken(polled) == [], "it is taken once"
     queues.end_polls()
 
 
-def test_without_messages_of_polls_the_queue_is_asked(queues: Queues) -> None:
-    queues.there = [a_message("b", Priority.HIGH)]
-    assert PolledQueues(queues, "pull").receive("pull", Priority.HIGH, 10, visibility_ms=1) == queues.there
+def test_the_queue_that_comes_first_for_the_worker_is_taken_first(queues: Queues) -> None:
+    polled = QueuePolls(queues, "pull")
+    polled._arrived = [a_message(priority.value, priority) for priority in PRIORITIES]
+    assert taken(polled, *reversed(PRIORITIES)) == ["LOW", "MEDIUM", "HIGH"]
 
 
 def test_messages_that_arrive_after_a_pause_are_given_back_at_once(queues: Queues) -> None:
-    polled = PolledQueues(queues, "pull")
+    polled = QueuePolls(queues, "pull")
     returned = waiting(polled)
     queues.wait_for_polls()
     queues.answers[Priority.HIGH].put([a_message("a", Priority.HIGH)])
@@ -107,14 +107,14 @@ def test_messages_that_arrive_after_a_pause_are_given_back_at_once(queues: Queue
 
 
 def test_a_wait_that_begins_after_wake_ends_at_once(queues: Queues) -> None:
-    polled = PolledQueues(queues, "pull")
+    polled = QueuePolls(queues, "pull")
     polled.pause()
     assert polled.wait(LONG) is True
     queues.end_polls()
 
 
 def test_a_bug_in_a_poll_is_raised_by_wait(queues: Queues) -> None:
-    returned = waiting(PolledQueues(queues, "pull"))
+    returned = waiting(QueuePolls(queues, "pull"))
     queues.wait_for_polls()
     error = KeyError("a bug")
     queues.answers[Priority.HIGH].put(error)
@@ -123,7 +123,7 @@ def test_a_bug_in_a_poll_is_raised_by_wait(queues: Queues) -> None:
 
 
 def test_a_queue_that_fails_keeps_no_message_of_the_others_waiting(queues: Queues) -> None:
-    polled = PolledQueues(queues, "pull")
+    polled = QueuePolls(queues, "pull")
     returned = waiting(polled)
     queues.wait_for_polls()
     queues.answers[Priority.HIGH].put(Unavailable("throttled"))
@@ -131,8 +131,7 @@ def test_a_queue_that_fails_keeps_no_message_of_the_others_waiting(queues: Queue
     assert queues.wait_for_polls(1) == {Priority.MEDIUM}, "the failing one is not polled again in this wait"
     queues.answers[Priority.LOW].put([a_message("a", Priority.LOW)])
     assert returned.get(timeout=PATIENCE) is True
-    [received] = polled.receive("pull", Priority.LOW, 10, visibility_ms=1)
-    assert received.message.run_id == "a"
+    assert taken(polled) == ["a"]
 
     returned = waiting(polled)
     assert queues.wait_for_polls(2) == {Priority.HIGH, Priority.LOW}, "the next wait polls it again"
@@ -142,7 +141,7 @@ def test_a_queue_that_fails_keeps_no_message_of_the_others_waiting(queues: Queue
 
 
 def test_when_all_queues_fail_the_wait_raises_the_error(queues: Queues) -> None:
-    returned = waiting(PolledQueues(queues, "pull"))
+    returned = waiting(QueuePolls(queues, "pull"))
     queues.wait_for_polls()
     error = Unavailable("throttled")
     for priority in PRIORITIES:
@@ -152,7 +151,7 @@ def test_when_all_queues_fail_the_wait_raises_the_error(queues: Queues) -> None:
 
 
 def test_a_wait_that_begins_just_before_the_last_polls_end_is_not_blind(queues: Queues) -> None:
-    polled = PolledQueues(queues, "pull")
+    polled = QueuePolls(queues, "pull")
     assert polled.wait(0.01) is False
     queues.wait_for_polls()
     returned = waiting(polled)  # its polls are those of the wait before
@@ -167,7 +166,7 @@ def test_a_wait_that_begins_just_before_the_last_polls_end_is_not_blind(queues: 
 
 
 def test_a_worker_that_ends_leaves_no_poll_behind_that_could_swallow_a_message(queues: Queues) -> None:
-    polled = PolledQueues(queues, "pull")
+    polled = QueuePolls(queues, "pull")
     assert polled.wait(0.01) is False
     polled.pause()
     closing = threading.Thread(target=polled.close)

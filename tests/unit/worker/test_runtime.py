@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from onthedot.core.errors import Unavailable, WorkerNotFound
-from onthedot.core.leases import LeaseExtended
 from onthedot.core.pools import Needs
 from onthedot.core.ports import Answer, Performer
 from onthedot.core.stopping import Stop
@@ -49,13 +48,6 @@ class Gate:
 
 def ended(source: FakeSource) -> dict[str, Answer]:
     return dict(source.reports)
-
-
-def test_it_leases_all_tasks_and_reports_each() -> None:
-    source = FakeSource([a_task(str(number)) for number in range(20)])
-    with working(source):
-        source.wait_until(lambda: len(source.reports) == 20)
-    assert ended(source) == {str(number): FINE for number in range(20)}
 
 
 def test_no_more_tasks_run_side_by_side_than_its_concurrency() -> None:
@@ -138,16 +130,6 @@ def test_a_task_that_does_not_finish_within_the_grace_is_handed_back(
     assert source.heartbeats[-1].stopped
 
 
-def test_a_cancel_that_a_heartbeat_brings_stops_the_run() -> None:
-    gate = Gate()
-    source = FakeSource([a_task("a", gate)])
-    with working(source):
-        gate.wait_for(1)
-        source.extensions = {"a": LeaseExtended(1e12, cancel_requested=True)}
-        source.wait_until(lambda: "a" in ended(source))
-    assert not ended(source)["a"].handed_back
-
-
 @pytest.mark.parametrize("method", ["register", "lease", "send_heartbeat"])
 def test_a_call_that_is_unavailable_for_a_while_is_tried_again(method: str, caplog: pytest.LogCaptureFixture) -> None:
     source = FakeSource(errors={method: [Unavailable("away")] * 3})
@@ -156,14 +138,6 @@ def test_a_call_that_is_unavailable_for_a_while_is_tried_again(method: str, capl
         source.offer(a_task("a"))
         source.wait_until(lambda: "a" in ended(source))
     assert caplog.text.count("away") == 1, "logged once"
-
-
-def test_a_worker_that_was_forgotten_registers_again() -> None:
-    source = FakeSource(errors={"lease": [WorkerNotFound("worker-1")]})
-    with working(source):
-        source.offer(a_task("a"))
-        source.wait_until(lambda: "a" in ended(source))
-    assert source.registered == 2
 
 
 @pytest.mark.parametrize("method", ["register", "lease", "send_heartbeat"])

@@ -231,9 +231,3 @@ def test_a_worker_protects_its_task_and_leases_nothing_until_it_has_rested(monke
             goes_on.set()
             assert began.wait(PATIENCE)
     assert asked_before == [PROTECT, RELEASE]
-
-
-def test_a_worker_whose_agent_is_away_works() -> None:
-    source = FakeSource([a_task(needs=Needs(frozenset(), seconds=7200))])
-    with working(source, agent=EcsAgent("http://127.0.0.1:1")):
-        source.wait_until(lambda: len(source.reports) == 1)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.core.engine import Core
 from onthedot.core.gate_names import GateId
-from onthedot.transfer.ports import Transfer
 
 if TYPE_CHECKING:
     from onthedot.access.signing_store import SigningStore
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from onthedot.gates.state_store import GateStore
     from onthedot.statistics.store import StatisticsStore
     from onthedot.transfer.stage_store import StageStore
+    from onthedot.transfer.stored_entries import Transfer
     from onthedot.workers.registry import WorkerRegistry
 
 
@@ -57,7 +57,7 @@ class Engine(Core):
     tokens: "TokenStore"
     stage: "StageStore" = field(compare=False)
     statistics: "StatisticsStore" = field(compare=False)
-    transfer: Transfer | None = field(default=None, compare=False)
+    transfer: "Transfer | None" = field(default=None, compare=False)
     """None: this engine can neither export nor import."""
     known_gates: dict[GateId, "tuple[int, GateState]"] = field(default_factory=dict, compare=False)
     """The gates of queues that this process has read lately, with the time of the read."""

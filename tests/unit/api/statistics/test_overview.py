@@ -1,7 +1,7 @@
 """The overview: one call that says how the runs of a tenant are, of which each part can fail alone."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import replace
 from typing import Any, cast
@@ -21,22 +21,11 @@ from onthedot.statistics import overview as parts
 from onthedot.statistics.counters import MinuteCounters
 from onthedot.statistics.store import StatisticsStore
 from onthedot.workers.records import Load, Resources, WorkerRecord
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.gates.kit import park
 from tests.unit.api.kit import ACME, SHELL, Api
 from tests.unit.api.statistics.test_statistics import run_once
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 def overview(engine: Engine) -> Any:
@@ -170,10 +159,12 @@ def test_a_run_for_which_able_workers_have_no_room_is_a_hold_up_after_a_minute(w
 
 def test_an_old_queue_is_a_hold_up(world: World, api: Api) -> None:
     api.job()
-    world.clock.advance(90)
+    world.clock.advance(60)
+    assert overview(world.engine)["hold_ups"] == []
+    world.clock.advance(30)
     [found] = overview(world.engine)["hold_ups"]
     assert (found["code"], found["pool"], found["runs"]) == ("queue_old", "default", 1)
-    where = "in the queue of pool default, priority MEDIUM, the oldest for 90 s: the workers do not keep up"
+    where = "in the queue of pool default, priority MEDIUM, the oldest for 90 s: the workers cannot keep up"
     assert found["message"] == f"1 run waits {where}"
 
 

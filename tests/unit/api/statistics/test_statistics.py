@@ -1,6 +1,5 @@
 """Ended runs are counted by steps of a range of time, for the caller's tenant only."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,19 +10,8 @@ from onthedot.core.lifecycle import Failure
 from onthedot.core.ports import Moved
 from onthedot.core.records import Record
 from onthedot.statistics.counters import BOUNDS_MS
-from tests.builders import NOON, World, a_run, a_world, the_start_of
+from tests.builders import NOON, World, a_run, the_start_of
 from tests.unit.api.kit import Api
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 def moved(world: World, move: Any) -> Record:
@@ -122,13 +110,3 @@ def test_a_query_that_cannot_be_answered_is_refused_by_the_name_of_its_field(
     [problem] = response.body["error"]["details"]
     assert problem["field"] == field
     assert says in problem["message"]
-
-
-def test_counters_older_than_35_days_are_removed(world: World) -> None:
-    run_once(world)
-    world.clock.advance(36 * 86_400)
-    run_once(world)
-    with world.database.reading() as connection:
-        rows = connection.execute("SELECT sort FROM items WHERE partition = 'statistics#acme'")
-        minutes = [int(row["sort"]) for row in rows]
-    assert minutes == [world.clock.now() // 60_000]

@@ -1,23 +1,11 @@
 """Requests about the transfer of a stage: a mistake is named by its field and changes nothing."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.unit.api.kit import Api, fields_of
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 @pytest.mark.parametrize(
@@ -61,18 +49,6 @@ def test_a_body_that_is_no_json_is_refused(api: Api, path: str) -> None:
 
 def test_a_page_of_an_import_has_a_bound(api: Api) -> None:
     assert api.call("POST", "/v1/import", b" " * (5 * 1024 * 1024 + 1) + b"{}").status == 413
-
-
-def test_the_state_is_shown(api: Api, world: World) -> None:
-    stage = api.get("/v1/stage").body
-    assert (stage["mode"], stage["freeze_id"], stage["since"], stage["settles_in_ms"]) == ("open", None, None, 0)
-    frozen = api.send("POST", "/v1/stage/freeze").body
-    assert frozen["mode"] == "frozen"
-    assert frozen["since"] == "2026-03-01T12:00:00.000Z"
-    assert frozen["settles_in_ms"] == 5_000
-    assert api.send("POST", "/v1/stage/freeze").body["freeze_id"] == frozen["freeze_id"], "a repeat changes nothing"
-    world.clock.advance(2)
-    assert api.get("/v1/stage").body["settles_in_ms"] == 3_000
 
 
 def test_a_page_with_large_blobs_ends_early_and_the_next_one_goes_on(api: Api, world: World) -> None:

@@ -1,24 +1,12 @@
 """Runs on lease: given with all that a worker needs, kept by heartbeats, completed once, recovered when lost."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from onthedot.workers.records import MOST_ASSIGNED
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker, fields_of
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 @pytest.fixture
@@ -26,33 +14,11 @@ def worker(api: Api) -> PullWorker:
     return a_worker(api, resources={"slots": 10, "cpu": 4, "memory_mb": 4096})
 
 
-def test_a_lease_has_everything_that_a_worker_needs(api: Api, worker: PullWorker) -> None:
+def test_a_lease_has_the_secrets_of_the_target_and_its_signature(api: Api, worker: PullWorker) -> None:
     target = {"type": "http", "url": "https://example.com/", "method": "PUT", "headers": {"Authorization": "Bearer x"}}
-    asked = {"capabilities": ["shell"], "cpu": 0.5, "memory_mb": 64, "storage_mb": 0}
-    job_id = api.job(target=target, payload={"a": 1}, priority="HIGH", timeout_seconds=90, requirements=asked)
+    job_id = api.job(target=target, requirements={"capabilities": ["shell"]})
     run = worker.take()
-    assert run == {
-        "execution_id": job_id,
-        "job_id": job_id,
-        "attempt": 1,
-        "priority": "HIGH",
-        "pool": "pull",
-        "fire_time": "2026-03-01T12:00:00.000Z",
-        "started_at": "2026-03-01T12:00:00.000Z",
-        "lease_until": "2026-03-01T12:00:30.000Z",
-        "lease_seconds": 30,
-        "alone": False,
-        "target": target,
-        "payload": {"a": 1},
-        "timeout_seconds": 90,
-        "requirements": asked,
-        "idempotency_key": job_id,
-        "signature": run["signature"],
-        "traceparent": run["traceparent"],
-        "receipt": run["receipt"],
-    }
-    assert run["signature"]["webhook-id"] == job_id
-    assert run["receipt"]
+    assert (run["target"], run["signature"]["webhook-id"]) == (target, job_id)
 
 
 def test_a_recurring_jobs_run_is_leased_with_the_jobs_definition(api: Api, world: World, worker: PullWorker) -> None:
@@ -152,13 +118,6 @@ def test_a_worker_gets_only_what_it_can_do_and_only_of_its_tenant(api: Api, worl
         assert stranger.lease(max=10) == []
     world.clock.advance(4)
     assert able.take()["execution_id"] == a_job
-
-
-def test_a_worker_gets_only_handlers_that_its_app_has(api: Api, world: World) -> None:
-    job_id = api.job(target={"type": "python", "handler": "send-email"})
-    assert a_worker(api).lease() == []
-    world.clock.advance(4)
-    assert a_worker(api, "python:send-email").take()["execution_id"] == job_id
 
 
 @pytest.mark.parametrize("load", [{"stopping": True}, {"stopped": True}])

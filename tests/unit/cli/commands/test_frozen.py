@@ -21,7 +21,7 @@ def test_doctor_says_since_when_and_how_to_end_the_freeze(api: Api, onthedot: Co
     result = onthedot("doctor")
     assert result.exit_code == 1
     [line] = [line for line in result.stdout.splitlines() if line.startswith("✗")]
-    assert "the stage is frozen since 20" in line
+    assert "the stage has been frozen since 20" in line
     assert line.endswith("`onthedot thaw`")
     assert "docs/moving.md" in result.stderr
 
@@ -50,7 +50,7 @@ def test_explain_and_overview_say_it_first(api: Api, onthedot: Command) -> None:
     assert "stage_closed" not in [one["code"] for one in ended["reasons"]]
     overview = json.loads(onthedot("overview", "--json").stdout)
     assert overview["summary"]["state"] == "held_up"
-    assert "Nothing starts: the stage is frozen since" in overview["summary"]["message"]
+    assert "Nothing starts: the stage has been frozen since" in overview["summary"]["message"]
     assert (overview["hold_ups"][0]["code"], overview["hold_ups"][0]["since"][:2]) == ("stage_closed", "20")
 
 

@@ -8,7 +8,7 @@ from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.moves import TRANSITIONS, applied
 from onthedot.core.records import Kind, Record, Status
-from onthedot.statistics.counters import BOUNDS_MS, ENDED, EndedRun, end_of, numbers_of, summed
+from onthedot.statistics.counters import ENDED, EndedRun, end_of
 from tests.builders import DEPLOYMENT, VirtualClock, a_run, the_start_of
 
 CLOCK = VirtualClock()
@@ -100,17 +100,3 @@ def test_a_record_that_was_imported_or_removed_is_not_counted() -> None:
     assert imported.revision > 1
     assert end_of(None, imported, NOW) is None
     assert end_of(imported, None, NOW) is None
-
-
-def test_the_numbers_of_an_end_leave_out_zeros() -> None:
-    assert numbers_of(EndedRun("acme", 1, Priority.LOW, "failed", retries=2)) == {"failed": 1, "retries": 2}
-    late = EndedRun("acme", 1, Priority.LOW, "succeeded", lateness_ms=3)
-    assert numbers_of(late) == {"succeeded": 1, f"b{BOUNDS_MS.index(5)}": 1}
-
-
-def test_ends_add_up_and_the_largest_lateness_is_kept() -> None:
-    ends = [EndedRun("acme", 1, Priority.LOW, "succeeded", lateness_ms=lateness) for lateness in (0, 1, 700, 3)]
-    ends.append(EndedRun("acme", 1, Priority.LOW, "skipped", number=4))
-    numbers, most = summed(ends)
-    assert (numbers["succeeded"], numbers["skipped"], numbers["b0"], most) == (4, 4, 2, 700)
-    assert summed(ends[-1:]) == ({"skipped": 4}, None)

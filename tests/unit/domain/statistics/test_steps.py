@@ -3,7 +3,6 @@
 import pytest
 
 from onthedot.core.choices import Priority
-from onthedot.core.errors import InvalidRequest
 from onthedot.statistics.counters import Counters, MinuteCounters, in_steps, step_range
 
 DAY = 86_400_000
@@ -24,24 +23,6 @@ def test_a_range_gets_the_shortest_step_with_which_it_has_few_steps(length: int,
     found = step_range(NOW - length, NOW, None, NOW)
     assert found.step_ms == step * 1000
     assert len(found.starts) <= 200
-
-
-@pytest.mark.parametrize(
-    ("since", "until", "step", "field", "says"),
-    [
-        (NOW, NOW, None, "from", "is not before the end"),
-        (NOW + 60_001, None, None, "from", "is not before the end"),
-        (NOW - 36 * DAY, None, None, "from", "more than 35 days"),
-        (NOW - 2 * DAY, None, 60, "step", "give 300 or more"),
-        (NOW - 35 * DAY, None, 300, "step", "give 3600 or more"),
-    ],
-)
-def test_a_range_that_cannot_be_answered_is_refused_by_the_name_of_its_field(
-    since: int, until: int | None, step: int | None, field: str, says: str
-) -> None:
-    with pytest.raises(InvalidRequest, match=says) as refused:
-        step_range(since, until, step, NOW)
-    assert [problem.field for problem in refused.value.problems] == [field]
 
 
 def test_the_counters_of_minutes_and_priorities_add_up_in_their_steps() -> None:

@@ -63,7 +63,3 @@ def test_a_state_is_read_as_it_was_written(state: StageState) -> None:
 
 def test_values_of_a_newer_version_are_ignored() -> None:
     assert stage_state.from_text('{"mode":"frozen","since":3,"new":1}') == StageState(StageMode.FROZEN, None, 3)
-
-
-def test_only_an_open_stage_works() -> None:
-    assert [state.is_open for state in (OPEN, RELEASED, FROZEN, IMPORTING)] == [True, True, False, False]

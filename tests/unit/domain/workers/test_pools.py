@@ -42,34 +42,36 @@ def http(seconds: int = 60, **asked: object) -> Needs:
     return needs_of(HTTP, Requirements(**asked), seconds)  # type: ignore[arg-type]
 
 
-def test_an_ordinary_callback_goes_to_the_default_pool() -> None:
-    assert chosen(http()) == "default"
+@pytest.mark.parametrize(
+    ("needs", "pool"),
+    [
+        (http(60), "default"),
+        (http(61), "long"),
+        (http(840), "long"),
+        (http(841), "pull"),
+        (http(memory_mb=300), "long"),
+        (http(memory_mb=1_000), "pull"),
+        (http(cpu=2), "pull"),
+        (http(storage_mb=1), "pull"),
+        (needs_of(ShellTarget(("true",)), Requirements(), 60), "pull"),
+    ],
+)
+def test_a_run_goes_to_the_smallest_pool_that_has_what_it_needs(needs: Needs, pool: str) -> None:
+    assert chosen(needs) == pool
 
 
-def test_what_may_take_longer_than_a_minute_does_not_share_a_batch() -> None:
-    assert chosen(http(61)) == "long"
-    assert chosen(http(840)) == "long"
-
-
-def test_what_outlasts_a_function_needs_a_pull_worker() -> None:
-    assert chosen(http(841)) == "pull"
-    assert lacking(http(100_000)) == ["timeout_seconds"]
-
-
-def test_what_asks_for_much_gets_the_smallest_that_has_it() -> None:
-    assert chosen(http(memory_mb=300)) == "long"
-    assert chosen(http(memory_mb=1_000)) == "pull"
-    assert chosen(http(cpu=2)) == "pull"
-
-
-def test_what_no_pool_has_is_named() -> None:
-    assert lacking(http(memory_mb=1_000_000)) == ["requirements.memory_mb"]
-    assert lacking(http(cpu=64)) == ["requirements.cpu"]
-    assert lacking(http(capabilities=("gpu",))) == ["requirements.capabilities"]
-
-
-def test_a_shell_job_goes_to_a_pool_that_offers_it() -> None:
-    assert chosen(needs_of(ShellTarget(("true",)), Requirements(), 60)) == "pull"
+@pytest.mark.parametrize(
+    ("needs", "field"),
+    [
+        (http(100_000), "timeout_seconds"),
+        (http(memory_mb=1_000_000), "requirements.memory_mb"),
+        (http(storage_mb=1_000_001), "requirements.storage_mb"),
+        (http(cpu=64), "requirements.cpu"),
+        (http(capabilities=("gpu",)), "requirements.capabilities"),
+    ],
+)
+def test_what_no_pool_has_is_named(needs: Needs, field: str) -> None:
+    assert lacking(needs) == [field]
 
 
 def test_live_workers_may_offer_more_than_their_pool_promises() -> None:
@@ -90,8 +92,23 @@ def test_without_a_pool_for_one_at_a_time_it_stays() -> None:
     assert Pools(DEFAULT_POOLS[:1]).alone("default") == "default"
 
 
-def test_pools_survive_the_environment() -> None:
-    assert pools_from_text(pools_to_text(DEFAULT_POOLS)) == POOLS
+@pytest.mark.parametrize("lacking", [{"longest_seconds": 30}, {"memory_mb": 20}, {"cpu": 0.05}])
+def test_a_run_that_must_be_alone_does_not_go_where_it_would_not_fit(lacking: dict[str, float]) -> None:
+    default, long = DEFAULT_POOLS[:2]
+    whole = {"cpu": default.cpu, "memory_mb": default.memory_mb, "longest_seconds": default.longest_seconds}
+    small = Pool("small", PoolKind.PUSH, default.capabilities, **{**whole, **lacking})  # type: ignore[arg-type]
+    assert Pools((default, small, long)).alone("default") == "long"
+
+
+@pytest.mark.parametrize(
+    "pools",
+    [
+        DEFAULT_POOLS,
+        (Pool("gpu", PoolKind.PULL, frozenset({"python:render", "a.b"}), 0.123456789, 512, 60, storage_mb=50_000),),
+    ],
+)
+def test_pools_survive_the_environment(pools: tuple[Pool, ...]) -> None:
+    assert pools_from_text(pools_to_text(pools)).all == pools
 
 
 a_pool = st.builds(
@@ -133,19 +150,3 @@ def test_the_choice_fits_and_nothing_smaller_does(pools: Sequence[Pool], needs: 
 def test_a_text_that_is_no_pool_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         pools_from_text([text])
-
-
-@pytest.mark.parametrize("storage_mb", [0, 50_000])
-def test_a_pool_keeps_its_storage_in_its_text(storage_mb: int) -> None:
-    pool = Pool("gpu", PoolKind.PULL, frozenset({"http"}), 1, 512, 60, storage_mb=storage_mb)
-    assert pools_from_text(pools_to_text([pool])).all == (pool,)
-
-
-def test_a_run_that_asks_for_storage_goes_to_a_pool_that_has_some() -> None:
-    assert chosen(http(storage_mb=1)) == "pull"
-    assert lacking(http(storage_mb=1_000_001)) == ["requirements.storage_mb"]
-
-
-def test_a_pool_keeps_the_exact_fraction_of_a_cpu_in_its_text() -> None:
-    pool = Pool("gpu", PoolKind.PULL, frozenset({"python:render", "a.b"}), 0.123456789, 512, 60)
-    assert pools_from_text(pools_to_text([pool])).all == (pool,)

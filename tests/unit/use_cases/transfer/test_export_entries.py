@@ -9,9 +9,8 @@ import pytest
 from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.engine import Engine
 from onthedot.transfer.entries import Entry, EntryKind, StoredEntry
-from onthedot.transfer.export import Selection, export_page, running_page
-from onthedot.transfer.ports import StoredPage, Transfer
-from onthedot.transfer.stored_entries import StoredEntries
+from onthedot.transfer.export import Selection, export_page
+from onthedot.transfer.stored_entries import StoredEntries, StoredPage, Transfer
 from tests.builders import a_world
 
 GATES = [StoredEntry(Entry(EntryKind.GATE, str(n), {"limits": "x" * 100}), f"after {n}") for n in range(10)]
@@ -43,14 +42,6 @@ def stored() -> Stored:
 def engine(stored: Stored) -> Iterator[Engine]:
     with a_world() as world:
         yield replace(world.engine, transfer=Transfer(cast(StoredEntries, stored), world.store))
-
-
-def test_the_total_is_asked_for_on_the_first_page_only(engine: Engine, stored: Stored) -> None:
-    first = export_page(engine, Selection())
-    second = export_page(engine, Selection(), first.cursor)
-    assert [(page.read, page.total) for page in (first, second)] == [(35, 70), (35, None)]
-    assert running_page(engine).read == 35
-    assert stored.asked == 1
 
 
 @pytest.mark.parametrize("count", [None, Unavailable("throttled"), Unreachable("denied")])

@@ -86,6 +86,11 @@ class Pools:
     def get(self, name: str) -> Pool | None:
         return next((pool for pool in self.all if pool.name == name), None)
 
+    def is_pull(self, name: str) -> bool:
+        """Return whether workers of a user take the runs of this pool. False for a pool that is gone."""
+        pool = self.get(name)
+        return pool is not None and pool.kind is PoolKind.PULL
+
     def alone(self, name: str) -> str:
         """Return the pool in which a run whose worker was lost is tried again, alone: it may kill its worker."""
         pool = self.get(name)

@@ -262,6 +262,13 @@ class Answer:
     """The worker had to end before the target did, or could not make the call. This counts neither as a failure nor as
     a loss, and the run is tried again after `retry_after_ms`, or at once."""
 
+    @property
+    def outcome(self) -> str:
+        """The outcome of the attempt as its record has it."""
+        if self.ok:
+            return "succeeded"
+        return "lost" if self.lost else "released" if self.handed_back else "failed"
+
 
 RESULT_BYTES: Final = 1024 * 1024
 """The longest result. The performer cuts a longer one."""

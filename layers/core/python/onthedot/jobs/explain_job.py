@@ -18,15 +18,7 @@ from onthedot.jobs.list_runs import FEW_RUNS, read_job, recent_runs
 from onthedot.jobs.timeline import Moment, runs_fail, timeline
 from onthedot.jobs.what_if import LATE, Situation, WhatIf, queue_state, what_if_of
 from onthedot.statistics.health import late_ticks
-from onthedot.workers.explain import (
-    NO_ROOM,
-    full_worker,
-    holds_up,
-    read_places,
-    whose_turn,
-    why_no_worker,
-    with_holders,
-)
+from onthedot.workers.explain import NO_ROOM, holds_up, whose_turn, why_no_worker, with_holders
 from onthedot.workflows.dependencies import called
 
 PATIENCE_MS: Final = 3_000
@@ -185,8 +177,8 @@ def _workers(engine: Engine, run: Record, definition: Definition | None, now: in
     lacking = why_no_worker(pool.name, run.tenant, needs, workers, now, alone=run.losses > 0)
     if lacking is None or lacking.code != NO_ROOM:
         return [] if lacking is None else [lacking]
-    full = full_worker(pool.name, run.tenant, needs, workers, now, alone=run.losses > 0)
-    return [lacking if full is None else with_holders(lacking, read_places(engine, [full], run.tenant)[full.worker_id])]
+    full = with_holders(engine, run.tenant, {lacking: (run, needs)}, workers, now)
+    return [full.get(lacking, lacking)]
 
 
 def _waiting_behind(engine: Engine, run: Record) -> list[Reason]:

@@ -1,7 +1,8 @@
-"""Statistics and the overview."""
+"""Statistics and the overview, as the API shows them."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NotRequired
+from dataclasses import asdict
+from typing import Annotated, Any, Final, NotRequired, cast
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
@@ -12,17 +13,16 @@ from onthedot.api.fields import Fields, PriorityName, QueryInstant
 from onthedot.api.reading import read_model
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
-from onthedot.core.choices import Priority
 from onthedot.core.clock import format_instant
 from onthedot.core.records import Definition, Record
 from onthedot.engine import Engine
 from onthedot.gates.limits import TenantLimits
 from onthedot.jobs.dead_letters import Cause
 from onthedot.jobs.executions_views import error_of
-from onthedot.statistics.count import Statistics, read_statistics
-from onthedot.statistics.counters import BOUNDS_MS, STEPS_SECONDS, Counters, StepRange, added, step_range
+from onthedot.statistics.counters import BOUNDS_MS, STEPS_SECONDS, Counters, added, in_steps, step_range
+from onthedot.statistics.forecast import Forecast
 from onthedot.statistics.hold_ups import HoldUp
-from onthedot.statistics.overview import Coming, Overview, read_overview
+from onthedot.statistics.overview import Overview, read_overview
 from onthedot.targets.types import one_line
 from onthedot.workers.queues import QueueView, queues_view
 from onthedot.workers.records import WorkerRecord, WorkerStatus
@@ -50,15 +50,6 @@ class StatisticsQuery(Fields):
     ] = None
     step: Annotated[Step | None, Field(description="seconds of each step")] = None
     priority: PriorityName | None = None
-
-    def asked(self, now: int) -> StepRange:
-        """Return the range of time. Raise InvalidRequest."""
-        return step_range(self.since, self.to, self.step, now)
-
-    @property
-    def of_priority(self) -> Priority | None:
-        """The priority whose runs are counted. None: all."""
-        return None if self.priority is None else Priority(self.priority)
 
 
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
@@ -95,19 +86,17 @@ class StepView(CountersView):
     time: str
 
 
-# `from` is a word of Python, so this type is made by a call.
-StatisticsView = TypedDict(
-    "StatisticsView",
-    {
-        "from": str,
-        "to": str,
-        "step_seconds": int,
-        "bounds_ms": list[int],
-        "steps": list[StepView],
-        "total": CountersView,
-    },
-)
-StatisticsView.__doc__ = "The runs that ended in a range of time, by steps, the oldest first."
+_Range = TypedDict("_Range", {"from": str, "to": str})
+"""Made by a call, because `from` is a word of Python."""
+
+
+class StatisticsView(_Range):
+    """The runs that ended in a range of time, by steps, the oldest first."""
+
+    step_seconds: int
+    bounds_ms: list[int]
+    steps: list[StepView]
+    total: CountersView
 
 
 class HourMinuteView(TypedDict):
@@ -121,23 +110,11 @@ class HourMinuteView(TypedDict):
     retries: int
 
 
-HourView = TypedDict(
-    "HourView",
-    {
-        "from": str,
-        "to": str,
-        "succeeded": int,
-        "failed": int,
-        "skipped": int,
-        "cancelled": int,
-        "retries": int,
-        "lost": int,
-        "lateness": LatenessView,
-        "bounds_ms": list[int],
-        "minutes": list[HourMinuteView],
-    },
-)
-HourView.__doc__ = "The runs that ended in the last hour, and in each of its 60 minutes, the oldest first."
+class HourView(_Range, CountersView):
+    """The runs that ended in the last hour, and in each of its 60 minutes, the oldest first."""
+
+    bounds_ms: list[int]
+    minutes: list[HourMinuteView]
 
 
 class SummaryView(TypedDict):
@@ -239,20 +216,7 @@ class OverviewView(TypedDict):
     unknown: NotRequired[list[str]]
 
 
-def statistics_view(found: Statistics) -> StatisticsView:
-    """Return the counters of a range of time."""
-    return {
-        "from": format_instant(found.asked.since),
-        "to": format_instant(found.asked.until),
-        "step_seconds": found.asked.step_ms // 1000,
-        "bounds_ms": list(BOUNDS_MS),
-        "steps": [_step_view(start, counters) for start, counters in found.steps],
-        "total": counters_view(found.total),
-    }
-
-
 def counters_view(counters: Counters) -> CountersView:
-    """Return the ends of runs by outcome."""
     return {
         "succeeded": counters.succeeded,
         "failed": counters.failed,
@@ -260,20 +224,12 @@ def counters_view(counters: Counters) -> CountersView:
         "cancelled": counters.cancelled,
         "retries": counters.retries,
         "lost": counters.lost,
-        "lateness": _lateness(counters),
-    }
-
-
-def _step_view(start: int, counters: Counters) -> StepView:
-    return {"time": format_instant(start), **counters_view(counters)}
-
-
-def _lateness(counters: Counters) -> LatenessView:
-    return {
-        "p50_ms": counters.percentile(0.5),
-        "p99_ms": counters.percentile(0.99),
-        "max_ms": counters.max_ms,
-        "counts": list(counters.counts),
+        "lateness": {
+            "p50_ms": counters.percentile(0.5),
+            "p99_ms": counters.percentile(0.99),
+            "max_ms": counters.max_ms,
+            "counts": list(counters.counts),
+        },
     }
 
 
@@ -286,9 +242,8 @@ _FIELDS_OF: Final = {
 
 
 def overview_view(engine: Engine, caller: Principal, found: Overview) -> OverviewView:
-    """Return the overview of a caller's tenant."""
     ticks, failures, coming = found.ticks, found.failures, found.coming
-    age = None if ticks is None else ticks.age_ms
+    age, own = None if ticks is None else ticks.age_ms, found.limits or TenantLimits()
     view: OverviewView = {
         "time": format_instant(found.now),
         "tenant": caller.tenant,
@@ -309,18 +264,17 @@ def overview_view(engine: Engine, caller: Principal, found: Overview) -> Overvie
         "failures": None if failures is None else [_failure(*one) for one in failures.failures],
         "causes": None if failures is None else [_cause(one) for one in failures.causes],
         "hold_ups": None if found.hold_ups is None else [_hold_up(one) for one in found.hold_ups],
-        "limits": None if "limits" in found.unknown else _limits(found.limits),
+        "limits": None if "limits" in found.unknown else {"in_flight": own.in_flight, "per_second": own.per_second},
     }
     unknown = [field for part in found.unknown for field in _FIELDS_OF.get(part, (part,))]
     return {**view, "unknown": unknown} if unknown else view
 
 
 def _hour(minutes: Sequence[tuple[int, Counters]], now: int) -> HourView:
-    total = counters_view(added(counters for _, counters in minutes))
     return {
         "from": format_instant(minutes[0][0]),
         "to": format_instant(now),
-        **total,
+        **counters_view(added(counters for _, counters in minutes)),
         "bounds_ms": list(BOUNDS_MS),
         "minutes": [
             {
@@ -346,14 +300,14 @@ def _workers(workers: Sequence[WorkerRecord], now: int) -> WorkersSummaryView:
     }
 
 
-def _due(coming: Coming) -> list[DueView]:
-    return [{"time": format_instant(start), "runs": runs} for start, runs in coming.forecast.minutes.items()]
+def _due(coming: Forecast) -> list[DueView]:
+    return [{"time": format_instant(start), "runs": runs} for start, runs in coming.minutes.items()]
 
 
-def _next(coming: Coming) -> list[NextView]:
+def _next(coming: Forecast) -> list[NextView]:
     return [
         {"job_id": job_id, "name": coming.names.get(job_id), "fire_time": format_instant(at)}
-        for at, job_id in coming.forecast.nearest
+        for at, job_id in coming.nearest
     ]
 
 
@@ -379,34 +333,26 @@ def _cause(found: Cause) -> HourCauseView:
     }
 
 
-def _limits(limits: TenantLimits | None) -> OwnLimitsView:
-    if limits is None:
-        return {"in_flight": None, "per_second": None}
-    return {"in_flight": limits.in_flight, "per_second": limits.per_second}
-
-
 def _hold_up(found: HoldUp) -> HoldUpView:
-    return {
-        "code": found.code,
-        "message": found.message,
-        "since": show_time(found.since),
-        "job_id": found.job_id,
-        "name": found.name,
-        "gate": found.gate,
-        "pool": found.pool,
-        "runs": found.runs,
-    }
+    return cast(HoldUpView, {**asdict(found), "since": show_time(found.since)})
 
 
 def show_statistics(context: RequestContext) -> StatisticsView:
-    """Answer the counters of the tenant's ended runs for each step of a range of time."""
-    query = read_model(StatisticsQuery, context.request.query)
-    asked = query.asked(context.engine.clock.now())
-    return statistics_view(read_statistics(context.engine, context.tenant, asked, query.of_priority))
+    engine, query = context.engine, read_model(StatisticsQuery, context.request.query)
+    asked = step_range(query.since, query.to, query.step, engine.clock.now())
+    found = engine.statistics.read(context.tenant, *asked.minutes)
+    steps = in_steps((one for one in found if query.priority in (None, one.priority)), asked)
+    return {
+        "from": format_instant(asked.since),
+        "to": format_instant(asked.until),
+        "step_seconds": asked.step_ms // 1000,
+        "bounds_ms": list(BOUNDS_MS),
+        "steps": [{"time": format_instant(start), **counters_view(counters)} for start, counters in steps],
+        "total": counters_view(added(counters for _, counters in steps)),
+    }
 
 
 def show_overview(context: RequestContext) -> OverviewView:
-    """Answer how the tenant's runs are now. Parts that cannot be read are null."""
     caller = context.request.principal or Principal(context.tenant, "", "")
     return overview_view(context.engine, caller, read_overview(context.engine, context.tenant))
 

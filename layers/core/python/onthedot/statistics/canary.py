@@ -58,7 +58,6 @@ def ensure_canary(engine: Engine) -> bool:
 
 
 def remove_canary(engine: Engine) -> bool:
-    """Delete the canary, if there is one."""
     for key, status in _look(engine).items():
         if status is Status.ACTIVE:
             try:
@@ -68,20 +67,15 @@ def remove_canary(engine: Engine) -> bool:
     return True
 
 
-def _look(engine: Engine) -> dict[str, Status | str | None]:
+def _look(engine: Engine) -> dict[str, str | None]:
     """Return the status of each canary that may be stored. None: there is none under this key."""
     ids = {f"canary-{number}": job_id_for_key(RESERVED_TENANT, f"canary-{number}") for number in range(MOST_MADE)}
     deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
     read = engine.store.get_many(list(ids.values()), deadline)
     if read.unread:
         raise Unavailable("the canary cannot be read now")
-    statuses: dict[str, Status | str | None] = dict.fromkeys(ids)
-    for key, job_id in ids.items():
-        if job_id in read.found:
-            statuses[key] = read.found[job_id].status
-        elif job_id in read.unreadable:
-            statuses[key] = "unreadable"
-    return statuses
+    known = {job_id: job.status for job_id, job in read.found.items()} | dict.fromkeys(read.unreadable, "unreadable")
+    return {key: known.get(job_id) for key, job_id in ids.items()}
 
 
 def _request(key: str) -> JobRequest:

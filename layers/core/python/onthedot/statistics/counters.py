@@ -4,8 +4,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import starmap
-from operator import add
 from typing import Final
 
 from onthedot.core.choices import Priority
@@ -28,20 +26,13 @@ def bucket_of(lateness_ms: int) -> int:
     return bisect_left(BOUNDS_MS, lateness_ms)
 
 
-def bucket_name(bucket: int) -> str:
-    """Return the name of a bucket as stores write it."""
-    return f"b{bucket}"
-
-
-BUCKET_NAMES: Final = tuple(bucket_name(bucket) for bucket in range(BUCKETS))
+BUCKET_NAMES: Final = tuple(f"b{bucket}" for bucket in range(BUCKETS))
 STORED: Final = (*NUMBERS, *BUCKET_NAMES)
 """The names of all numbers that stores add up. Beside them they keep the largest lateness, `max_ms`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """The ends of some runs, counted."""
-
     succeeded: int = 0
     failed: int = 0
     skipped: int = 0
@@ -57,14 +48,10 @@ class Counters:
 
     @property
     def ended(self) -> int:
-        """The number of ends."""
         return self.succeeded + self.failed + self.skipped + self.cancelled
 
     def percentile(self, share: float) -> int | None:
-        """Return a lateness that this share of the attempts did not exceed. None: there was no attempt.
-
-        It is the upper bound of a bucket, or the exact maximum where that is less.
-        """
+        """Return a bound, or the maximum, that this share of the attempts did not exceed. None: no attempts."""
         total = sum(self.counts)
         if not total or self.max_ms is None:
             return None
@@ -77,13 +64,11 @@ class Counters:
 
 
 def added(all_counters: Iterable[Counters]) -> Counters:
-    """Return the sum of counters."""
-    numbers, counts, most = [0] * len(NUMBERS), _NO_COUNTS, None
-    for one in all_counters:
-        numbers = [total + getattr(one, name) for total, name in zip(numbers, NUMBERS, strict=True)]
-        counts = tuple(starmap(add, zip(counts, one.counts, strict=True)))
-        most = one.max_ms if most is None else max(most, one.max_ms or 0)
-    return _counters(numbers, counts, most)
+    every = list(all_counters)
+    numbers = [sum(getattr(one, name) for one in every) for name in NUMBERS]
+    counts = tuple(map(sum, zip(_NO_COUNTS, *(one.counts for one in every), strict=True)))
+    latest = max((one.max_ms for one in every if one.max_ms is not None), default=None)
+    return _counters(numbers, counts, latest)
 
 
 def from_stored(stored: Mapping[str, int | None]) -> Counters:
@@ -94,7 +79,6 @@ def from_stored(stored: Mapping[str, int | None]) -> Counters:
 
 
 def _counters(numbers: Sequence[int], counts: tuple[int, ...], max_ms: int | None) -> Counters:
-    """Return counters from numbers in the order of `NUMBERS`."""
     succeeded, failed, skipped, cancelled, retries, lost = numbers
     return Counters(succeeded, failed, skipped, cancelled, retries, lost, counts, max_ms)
 
@@ -106,7 +90,6 @@ OUTCOME_OF: Final[Mapping[Status, str]] = {
     Status.SKIPPED: "skipped",
     Status.CANCELLED: "cancelled",
 }
-"""The counted outcome of each status in which a run has ended."""
 ENDED: Final = frozenset(OUTCOME_OF)
 RUNS: Final = frozenset({Kind.ONE_OFF, Kind.STAMPED, Kind.SKIPPED_RANGE})
 """The kinds of records that are runs. Recurring jobs and event jobs have runs, and are none."""
@@ -129,6 +112,15 @@ class EndedRun:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedEnd:
+    """An end, and its place in one shard of a stream of changes."""
+
+    position: int
+    """It grows within the shard."""
+    ended: EndedRun
+
+
+@dataclass(frozen=True, slots=True)
 class Before:
     """The facts of a record before a write that decide whether the write ends a run."""
 
@@ -137,7 +129,7 @@ class Before:
 
 
 def end_of(old: Record | None, new: Record | None, at: int) -> EndedRun | None:
-    """Return the end that is counted when `new` replaced `old` at about `at`, or None.
+    """Return the end that is counted when `new` replaced `old` at about `at`.
 
     A record that was imported is not counted: its first write here is not its first revision, and the stage that it
     comes from has counted it.
@@ -148,7 +140,7 @@ def end_of(old: Record | None, new: Record | None, at: int) -> EndedRun | None:
 
 
 def end_after(before: Before | None, new: Record, at: int) -> EndedRun | None:
-    """Return the end that a write is counted as, or None.
+    """Return the end that a write is counted as.
 
     A run is counted when its status becomes that of an end. So a run that is redriven and ends again is counted again.
     Later writes of an ended run are not counted, but a skipped range that grows is, by the times that are new.
@@ -186,7 +178,7 @@ def numbers_of(ended: EndedRun) -> dict[str, int]:
     """Return the numbers that an end adds, by the names of stores. Zeros are left out."""
     numbers = {ended.outcome: ended.number, "retries": ended.retries, "lost": ended.lost}
     if ended.lateness_ms is not None:
-        numbers[bucket_name(bucket_of(ended.lateness_ms))] = 1
+        numbers[BUCKET_NAMES[bucket_of(ended.lateness_ms)]] = 1
     return {name: number for name, number in numbers.items() if number}
 
 
@@ -213,8 +205,6 @@ _DAY_MS: Final = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class MinuteCounters:
-    """The counters of one minute and priority."""
-
     minute: int
     """Counted from 1970."""
     priority: Priority
@@ -226,18 +216,15 @@ class StepRange:
     """A range of time. Its steps begin at multiples of their length since 1970, in UTC."""
 
     since: int
-    """The beginning of the first step."""
     until: int
     step_ms: int
 
     @property
     def starts(self) -> range:
-        """The beginning of each step."""
         return range(self.since, self.until, self.step_ms)
 
     @property
     def minutes(self) -> tuple[int, int]:
-        """The first minute of the range, and the first one after it."""
         return self.since // MINUTE_MS, -(-self.until // MINUTE_MS)
 
 

@@ -1,4 +1,4 @@
-"""Count a tenant's runs of the coming minutes, from the slots and from the schedules of recurring jobs."""
+"""A tenant's runs of the coming minutes, counted from the slots and from the schedules of recurring jobs."""
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -19,13 +19,11 @@ from onthedot.core.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, 
 from onthedot.engine import Engine
 from onthedot.schedules.choices import MisfirePolicy
 from onthedot.schedules.counting import count_fires, fires_per_minute, minute_pattern
-from onthedot.schedules.schedule import Recurrence, Schedule, fires_between, jittered
+from onthedot.schedules.schedule import Schedule, fires_between, jittered
 from onthedot.statistics.health import TickStatus, read_ticks
 
 SHOWN: Final = 3
-"""Jobs that are named for each minute."""
 NEAREST: Final = 5
-"""Runs that a forecast names: the first ones."""
 _MOST_KEPT: Final = 1_000
 
 
@@ -43,7 +41,6 @@ class Tally:
     _nearest: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, at: int, job_id: str) -> None:
-        """Count a run that exists."""
         if at < self.until:
             minute = bucket_of(max(at, self.now)) * BUCKET_MS
             self.counts[minute] += 1
@@ -68,7 +65,6 @@ class Tally:
             self._nearest = self.nearest()
 
     def nearest(self) -> list[tuple[int, str]]:
-        """Return the times and job ids of the runs that come first."""
         return nsmallest(NEAREST, self._nearest)
 
     def heaviest(self, minute: int) -> list[tuple[str, int]]:
@@ -81,7 +77,6 @@ class Tally:
 
 
 MOST_IN_ALL: Final = 200_000
-"""Entries counted of all slots."""
 
 
 @dataclass(slots=True)
@@ -103,12 +98,10 @@ class Survey:
 
     @property
     def has_time(self) -> bool:
-        """Whether the call may go on reading."""
         return self.deadline.allows(self.engine.clock.now())
 
     @property
     def has_room(self) -> bool:
-        """Whether the entries of another slot may be counted."""
         return self.entries < MOST_IN_ALL
 
     def note(self, *, complete: bool) -> None:
@@ -122,7 +115,6 @@ class Survey:
         self.complete_until = start if self.complete_until is None else min(self.complete_until, start)
 
     def name_jobs(self, jobs: dict[str, Record]) -> None:
-        """Remember the names of these jobs."""
         self.names |= {job_id: None if job.definition is None else job.definition.name for job_id, job in jobs.items()}
 
 
@@ -132,7 +124,6 @@ MOST_FIRES: Final = 1_000_000
 
 
 def count_recurring(survey: Survey, job_ids: Sequence[str]) -> None:
-    """Count the coming runs of these jobs, as far as the call has time."""
     survey.note(complete=len(job_ids) <= MOST_RECURRING)
     chosen = job_ids[:MOST_RECURRING]
     jobs = dict(survey.engine.store.get_many(chosen, survey.deadline).found) if chosen else {}
@@ -148,8 +139,6 @@ def count_recurring(survey: Survey, job_ids: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """A job whose coming runs are computed from its schedule."""
-
     job_id: str
     schedule: Schedule
     position: int
@@ -176,15 +165,11 @@ def _groups(jobs: Iterable[Record]) -> Iterator[list[_Expected]]:
     for job in jobs:
         if job.recurrence is None or job.status is not Status.ACTIVE:
             continue
-        one = _Expected(
-            job.job_id, job.recurrence.schedule, job.due_at, _left(job, job.recurrence), job.recurrence.misfire.policy
-        )
+        recurrence = job.recurrence
+        left = None if recurrence.max_runs is None else max(0, recurrence.max_runs - (job.stamped or 0))
+        one = _Expected(job.job_id, recurrence.schedule, job.due_at, left, recurrence.misfire.policy)
         groups[one.pattern].append(one)
     yield from groups.values()
-
-
-def _left(job: Record, recurrence: Recurrence) -> int | None:
-    return None if recurrence.max_runs is None else max(0, recurrence.max_runs - (job.stamped or 0))
 
 
 def _count(survey: Survey, alike: Sequence[_Expected], budget: int) -> int:
@@ -196,7 +181,7 @@ def _count(survey: Survey, alike: Sequence[_Expected], budget: int) -> int:
     left = None if first.left is None else max(0, first.left - overdue)
     if first.jitter:
         times = _jittered_times(survey, first, present, left, budget)
-        minutes, used = _by_minute(times), len(times)
+        minutes, used = dict(Counter(bucket_of(at) * BUCKET_MS for at in times)), len(times)
     else:
         minutes = fires_per_minute(first.schedule, _after(first, present), survey.until, left)
         used = len(minutes)
@@ -205,20 +190,15 @@ def _count(survey: Survey, alike: Sequence[_Expected], budget: int) -> int:
     survey.tally.add_expected([job.job_id for job in alike], minutes)
     # Jobs of one group differ within a minute only, so the earliest runs are those of the earliest positions.
     for job in nsmallest(NEAREST, alike, key=lambda one: one.position):
-        coming = nsmallest(NEAREST, times) if first.jitter else _first_fires(survey, job, present, left)
+        most = NEAREST if left is None else min(NEAREST, left)
+        fires = times if first.jitter else fires_between(job.schedule, _after(job, present), survey.until, most)
+        coming = nsmallest(NEAREST, fires)
         survey.tally.add_nearest([*[survey.now] * min(overdue, NEAREST), *coming], job.job_id)
     return used
 
 
 def _after(job: _Expected, present: int) -> int:
-    """Return the time after which the fire times of a job are to come, or are of the present minute."""
     return max(job.position, present) - 1
-
-
-def _first_fires(survey: Survey, job: _Expected, present: int, left: int | None) -> Sequence[int]:
-    """Return the times of the first coming runs of a job without jitter."""
-    most = NEAREST if left is None else min(NEAREST, left)
-    return fires_between(job.schedule, _after(job, present), survey.until, most)
 
 
 def _overdue(job: _Expected, present: int) -> int:
@@ -238,14 +218,6 @@ def _jittered_times(survey: Survey, job: _Expected, present: int, left: int | No
     survey.note(complete=len(fires) < most or most == left)
     times = (max(jittered(job.job_id, nominal, job.jitter), survey.now) for nominal in fires)
     return [at for at in times if at < survey.until]
-
-
-def _by_minute(times: Iterable[int]) -> dict[int, int]:
-    minutes: dict[int, int] = {}
-    for at in times:
-        start = bucket_of(at) * BUCKET_MS
-        minutes[start] = minutes.get(start, 0) + 1
-    return minutes
 
 
 READERS: Final = 16
@@ -278,8 +250,6 @@ def count_sent(survey: Survey, buckets: Sequence[int]) -> None:
 
 @dataclass(slots=True)
 class _ReadSlot:
-    """A slot as far as it was read."""
-
     entries: list[SlotEntry] = field(default_factory=list)
     """Those of the tenant."""
     seen: int = 0
@@ -332,7 +302,6 @@ BY_SLOTS: Final = 60
 MOST_LATE: Final = 60
 """Most minutes before the present one whose slots are read while ticks are late."""
 MOST_NAMED: Final = 1_000
-"""Jobs that are read for their names only."""
 _AT_ONCE: Final = 1_000
 
 
@@ -352,17 +321,15 @@ class Forecast:
     minutes: Mapping[int, int]
     """Runs by the start of their minute, the present one first."""
     truncated: bool
-    """Whether there are more runs than were counted."""
     heaviest: Mapping[int, Sequence[HeavyJob]] = field(default_factory=dict)
-    """The jobs with the most runs of each minute that has runs."""
     complete_until: int | None = None
     """The minute from which on waiting runs were not all counted. None: they were."""
     nearest: Sequence[tuple[int, str]] = ()
     """The times and job ids of the runs that come first."""
+    names: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def forecast(engine: Engine, tenant: str, minutes: int) -> Forecast:
-    """Count the tenant's runs of the coming minutes."""
     now = engine.clock.now()
     first = bucket_of(now)
     until, deadline = (first + minutes) * BUCKET_MS, Deadline.after(now, patience.REQUEST_MS)
@@ -375,7 +342,9 @@ def forecast(engine: Engine, tenant: str, minutes: int) -> Forecast:
     count_waiting(survey, range(first + BY_SLOTS, first + minutes))
     starts = [bucket * BUCKET_MS for bucket in range(first, first + minutes)]
     counts = {start: survey.tally.counts[start] for start in starts}
-    return Forecast(counts, survey.truncated, _named(survey, starts), survey.complete_until, survey.tally.nearest())
+    nearest = survey.tally.nearest()
+    heaviest = _named(survey, starts, [job_id for _, job_id in nearest])
+    return Forecast(counts, survey.truncated, heaviest, survey.complete_until, nearest, survey.names)
 
 
 def _late_buckets(engine: Engine) -> int:
@@ -403,11 +372,11 @@ def _listed(survey: Survey) -> list[str]:
     return found
 
 
-def _named(survey: Survey, starts: Sequence[int]) -> dict[int, list[HeavyJob]]:
-    """Return the heaviest jobs of each minute with their names. Names of the earliest minutes are read first."""
+def _named(survey: Survey, starts: Sequence[int], first: Sequence[str]) -> dict[int, list[HeavyJob]]:
+    """Return the heaviest jobs of each minute with their names. Names of `first` are read first, then by minute."""
     heaviest = {start: found for start in starts if (found := survey.tally.heaviest(start))}
-    ids = dict.fromkeys(job_id for found in heaviest.values() for job_id, _ in found if job_id not in survey.names)
-    chosen = list(ids)[:MOST_NAMED]
+    ids = dict.fromkeys([*first, *(job_id for found in heaviest.values() for job_id, _ in found)])
+    chosen = [job_id for job_id in ids if job_id not in survey.names][:MOST_NAMED]
     if chosen and survey.has_time:
         survey.name_jobs(dict(survey.engine.store.get_many(chosen, survey.deadline).found))
     return {

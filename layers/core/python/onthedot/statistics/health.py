@@ -132,6 +132,5 @@ def _read_own(engine: Engine, since: int, now: int) -> KnownTicks:
 
 
 def _note_start(engine: Engine, now: int) -> ShardHistory:
-    """Announce the number of shards, as the first writer would do."""
     started = ShardHistory().announced(engine.deployment.shards, bucket_of(now))
     return started if engine.shards.replace(ShardHistory(), started) else engine.shards.read()

@@ -8,7 +8,7 @@ from typing import Final
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import TENANT, GateId, keys_slot, tenant_gate
 from onthedot.core.gate_names import name_of as gate_name
-from onthedot.core.pools import Needs, PoolKind, worker_needs
+from onthedot.core.pools import Needs, PoolKind
 from onthedot.core.reasons import Reason, in_short
 from onthedot.core.records import Record, Status
 from onthedot.engine import Engine
@@ -19,7 +19,8 @@ from onthedot.jobs.explain import STAGE_CLOSED
 from onthedot.jobs.find_runs import running_runs
 from onthedot.jobs.shown_runs import jobs_of, name_of
 from onthedot.transfer.stage_state import StageState
-from onthedot.workers.explain import NO_ROOM, UNABLE, full_worker, read_places, why_no_worker, with_holders
+from onthedot.workers.assign import needs_of_definition
+from onthedot.workers.explain import NO_ROOM, UNABLE, why_no_worker, with_holders
 from onthedot.workers.queues import QueueReport
 from onthedot.workers.records import WorkerRecord
 
@@ -37,11 +38,11 @@ class HoldUp:
     """
     message: str
     since: int | None = None
+    job_id: str | None = None
+    name: str | None = None
     gate: str | None = None
     pool: str | None = None
     runs: int | None = None
-    job_id: str | None = None
-    name: str | None = None
 
 
 def in_closed_stage(state: StageState) -> list[HoldUp]:
@@ -49,45 +50,12 @@ def in_closed_stage(state: StageState) -> list[HoldUp]:
     return [] if state.is_open else [HoldUp(STAGE_CLOSED, f"nothing starts: {state.why_closed}", state.since)]
 
 
-def at_gate(  # noqa: PLR0917 - the facts of a gate
-    gate: GateId, limits: GateLimits, in_use: int, runs: int, more: bool = False, since: int | None = None
-) -> HoldUp:
-    """Return the hold-up at a gate, or at the limits of the tenant."""
-    waiting = _number(runs, more=more)
-    if limits.is_stopped:
-        message, code = f"{nothing_starts(gate, limits)}; {waiting}", "stopped"
-    else:
-        use = use_of_limits(limits, in_use) or "they go on soon"
-        message, code = f"{waiting} at {gate_name(gate)}: {use}", "full"
-    named = None if gate.name == TENANT else gate.name
-    return HoldUp(f"{'limit' if named is None else 'gate'}_{code}", message, since, named, None, runs)
-
-
-def at_keys(gate: str, key: str) -> HoldUp:
-    """Return the hold-up at the keys of a gate, of which one is known."""
-    return HoldUp("gate_full", f"runs wait at keys of gate {gate}, such as {gate}:{key}", gate=gate)
-
-
 def at_workers(run: Record, name: str | None, why: Reason, runs: int) -> HoldUp:
     """Return the hold-up of runs that no live worker of their pool can run now. `run` is the oldest of them."""
     message = why.message.replace("run it", f"run {name or run.job_id}", 1)
     if message == why.message:  # it names no run
         message = f"{_number(runs)}: {message}"
-    return HoldUp(why.code, message, run.due_at, None, run.pool, runs, run.job_id, name)
-
-
-def in_queue(  # noqa: PLR0917 - the facts of a queue
-    pool: str, priority: str | None, runs: int, age_ms: int | None, now: int, more: bool = False
-) -> HoldUp | None:
-    """Return the hold-up of a queue in which runs of the tenant have waited for long.
-
-    `runs` is the number of these, and `age_ms` says for how long the oldest of them has waited.
-    """
-    if not runs or age_ms is None or age_ms <= OLD_MS:
-        return None
-    queue = pool if priority is None else f"{pool}, priority {priority}"
-    message = f"{_number(runs, more=more)} in the queue of pool {queue}, the oldest for {in_short(age_ms / 1000)}"
-    return HoldUp("queue_old", f"{message}: the workers do not keep up", now - age_ms, pool=pool, runs=runs)
+    return HoldUp(why.code, message, run.due_at, run.job_id, name, pool=run.pool, runs=runs)
 
 
 def _number(runs: int, *, more: bool = False) -> str:
@@ -97,7 +65,6 @@ def _number(runs: int, *, more: bool = False) -> str:
 
 
 LOOKED_AT: Final = 100
-"""Sent runs of the tenant that are looked at."""
 MOST_SHOWN: Final = 5
 PATIENT_MS: Final = 5_000
 """A run that is due for less time may just be on its way to a worker."""
@@ -125,7 +92,7 @@ def sent_hold_ups(
     now = engine.clock.now()
     page = running_runs(engine, tenant, LOOKED_AT, status=Status.DISPATCHED)
     waiting = sorted((run for run in page.items if run.due_at <= now - PATIENT_MS), key=lambda run: run.due_at)
-    pulled = [] if workers is None else [run for run in waiting if _is_pulled(engine, run)]
+    pulled = [] if workers is None else [run for run in waiting if engine.deployment.pools.is_pull(run.pool)]
     jobs = jobs_of(engine, pulled)
     found: dict[Reason, list[Record]] = {}
     for run in pulled:
@@ -136,7 +103,7 @@ def sent_hold_ups(
     others = [run for run in waiting if run.run_id not in explained]
     shown = list(found.items())[:MOST_SHOWN]
     first = {why: (runs[0], _needs(runs[0], jobs)) for why, runs in shown if why.code == NO_ROOM}
-    full = _with_holders(engine, tenant, first, workers or (), now)
+    full = with_holders(engine, tenant, first, workers or (), now)
     return SentHoldUps(
         [at_workers(runs[0], name_of(jobs.get(runs[0].job_id)), full.get(why, why), len(runs)) for why, runs in shown],
         list(_in_queues(others, queues, now, more=page.cursor is not None)),
@@ -158,42 +125,23 @@ def _has_hidden_runs(engine: Engine, queues: Sequence[QueueReport], workers: Seq
 
 
 def _in_queues(runs: Sequence[Record], queues: Sequence[QueueReport], now: int, *, more: bool) -> Iterator[HoldUp]:
-    """Yield the old queues in which runs of the tenant wait. The oldest of these runs is the first."""
+    """Yield the old queues in which runs of the tenant wait for long. The oldest of these runs is the first."""
     for report in filter(_is_old, queues):
         own = [run for run in runs if run.pool == report.pool and report.priority in (None, run.priority)]
-        if own:
-            # A run that waited at a gate before is younger in its queue than its fire time says.
-            age = min(now - own[0].due_at, report.oldest_age_ms or 0)
-            priority = None if report.priority is None else report.priority.value
-            hold_up = in_queue(report.pool, priority, len(own), age, now, more)
-            yield from [] if hold_up is None else [hold_up]
-
-
-def _is_pulled(engine: Engine, run: Record) -> bool:
-    pool = engine.deployment.pools.get(run.pool)
-    return pool is not None and pool.kind is PoolKind.PULL
-
-
-def _with_holders(
-    engine: Engine, tenant: str, first: Mapping[Reason, tuple[Record, Needs]], workers: Sequence[WorkerRecord], now: int
-) -> Mapping[Reason, Reason]:
-    """Return reasons that workers are full with the runs that they have. `first` has a run of each reason."""
-    found = {
-        why: full_worker(run.pool, run.tenant, needs, workers, now, alone=run.losses > 0)
-        for why, (run, needs) in first.items()
-    }
-    full = {why: worker for why, worker in found.items() if worker is not None}
-    places = read_places(engine, list(full.values()), tenant) if full else {}
-    return {why: with_holders(why, places[worker.worker_id]) for why, worker in full.items()}
+        # A run that waited at a gate before is younger in its queue than its fire time says.
+        age_ms = min(now - own[0].due_at, report.oldest_age_ms or 0) if own else 0
+        if age_ms > OLD_MS:
+            queue = report.pool if report.priority is None else f"{report.pool}, priority {report.priority.value}"
+            waiting = f"{_number(len(own), more=more)} in the queue of pool {queue}"
+            message = f"{waiting}, the oldest for {in_short(age_ms / 1000)}: the workers cannot keep up"
+            yield HoldUp("queue_old", message, now - age_ms, pool=report.pool, runs=len(own))
 
 
 def _needs(run: Record, jobs: Mapping[str, Record]) -> Needs:
     """Return what a worker must have for a run. One whose job is gone needs some worker too."""
     job = jobs.get(run.job_id)
     definition = run.definition or (None if job is None else job.definition)
-    if definition is None:
-        return Needs(frozenset())
-    return worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
+    return Needs(frozenset()) if definition is None else needs_of_definition(definition)
 
 
 def _lacking(run: Record, needs: Needs, workers: Sequence[WorkerRecord], now: int) -> Reason | None:
@@ -203,13 +151,15 @@ def _lacking(run: Record, needs: Needs, workers: Sequence[WorkerRecord], now: in
 
 
 MOST_GATES: Final = 100
-"""Gates of a tenant that are looked at, by name."""
 READERS: Final = 8
 
 
 def gate_hold_ups(engine: Engine, tenant: str) -> Sequence[HoldUp]:
     """Return the limits of the tenant and its gates at which runs wait. Raise Unavailable."""
-    found = [*_of_tenant(engine, tenant)]
+    found: list[HoldUp] = []
+    limits = engine.limits.find(tenant)
+    if limits is not None and not limits.is_empty:
+        found += _at(tenant_gate(tenant), limits, use_of(engine, tenant_gate(tenant)))
     gates = list_gates(engine, tenant, MOST_GATES, None).items
     for name, limits, use in gates:
         found += _at(GateId(tenant, name), limits, use)
@@ -219,16 +169,20 @@ def gate_hold_ups(engine: Engine, tenant: str) -> Sequence[HoldUp]:
     return found
 
 
-def _of_tenant(engine: Engine, tenant: str) -> Iterator[HoldUp]:
-    limits = engine.limits.find(tenant)
-    if limits is not None and not limits.is_empty:
-        yield from _at(tenant_gate(tenant), limits, use_of(engine, tenant_gate(tenant)))
-
-
 def _at(gate: GateId, limits: GateLimits, use: GateUse | None) -> Iterator[HoldUp]:
-    if use is not None and use.waiting.number:
-        runs = use.waiting.number
-        yield at_gate(gate, limits, use.in_use, runs, more=use.waiting.is_more, since=use.oldest_at)
+    """Yield the hold-up at a gate, or at the limits of the tenant."""
+    if use is None or not use.waiting.number:
+        return
+    waiting = _number(use.waiting.number, more=use.waiting.is_more)
+    if limits.is_stopped:
+        message, code = f"{nothing_starts(gate, limits)}; {waiting}", "stopped"
+    else:
+        why = use_of_limits(limits, use.in_use) or "they go on soon"
+        message, code = f"{waiting} at {gate_name(gate)}: {why}", "full"
+    named = None if gate.name == TENANT else gate.name
+    yield HoldUp(
+        f"{'limit' if named is None else 'gate'}_{code}", message, use.oldest_at, gate=named, runs=use.waiting.number
+    )
 
 
 def _at_keys(engine: Engine, gate: GateId) -> HoldUp | None:
@@ -237,4 +191,7 @@ def _at_keys(engine: Engine, gate: GateId) -> HoldUp | None:
         first = engine.store.read_slot(keys_slot(gate), limit=1).items
     except Unavailable:
         return None
-    return at_keys(gate.name, GateId.read(first[0].run_id).key or "") if first else None
+    if not first:
+        return None
+    key = GateId.read(first[0].run_id).key or ""
+    return HoldUp("gate_full", f"runs wait at keys of gate {gate.name}, such as {gate.name}:{key}", gate=gate.name)

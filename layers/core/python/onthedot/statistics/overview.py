@@ -1,15 +1,13 @@
 """Read the overview of a tenant: its parts side by side, so that one that fails or is slow hides no other."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
-from onthedot.core import patience
 from onthedot.core.errors import OnthedotError
-from onthedot.core.ports import Deadline
 from onthedot.core.records import Definition, Record
 from onthedot.engine import Engine, KnownPart
 from onthedot.gates.limits import TenantLimits
@@ -19,7 +17,7 @@ from onthedot.statistics.counters import MINUTE_MS, Counters, StepRange, added, 
 from onthedot.statistics.forecast import Forecast, forecast
 from onthedot.statistics.health import TickReport, TickStatus, read_ticks
 from onthedot.statistics.hold_ups import HoldUp, SentHoldUps, gate_hold_ups, in_closed_stage, may_hold_up, sent_hold_ups
-from onthedot.statistics.summary import LargestCause, Summary, summarize
+from onthedot.statistics.summary import Summary, summarize
 from onthedot.transfer.stage_state import StageState
 from onthedot.workers.queues import QueueReport, read_queues
 from onthedot.workers.records import WorkerRecord
@@ -28,7 +26,6 @@ _LOG: Final = logging.getLogger(__name__)
 LONGEST_SECONDS: Final = 8.0
 """How long a call waits for its parts. The rest of them is unknown then."""
 MOST_KNOWN: Final = 2_000
-"""Most parts that a process remembers. When there are more, all are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,77 +39,43 @@ class Part:
     """Whether it is the same for all tenants."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadParts:
-    """The values of the parts that could be read, and the names of the others."""
-
-    values: Mapping[str, Any]
-    unknown: Sequence[str]
-
-    def get(self, name: str) -> Any:
-        """Return the value of a part. None: it is unknown."""
-        return self.values.get(name)
-
-
-def read_parts(engine: Engine, tenant: str, parts: Sequence[Part]) -> ReadParts:
-    """Read parts, or take the values that this process has read a moment ago."""
+def read_parts(engine: Engine, tenant: str, parts: Sequence[Part]) -> Mapping[str, Any]:
+    """Return the values of parts by name, read now or a moment ago. One that cannot be read is missing."""
     now = engine.clock.now()
     keys = {part.name: ("" if part.of_stage else tenant, part.name) for part in parts}
-    values = {part.name: known.value for part in parts if (known := _known(engine, keys[part.name], now)) is not None}
-    asked = [part for part in parts if part.name not in values]
-    for part, value in zip(asked, _read_all(asked), strict=True):
-        if value is not None:
-            values[part.name] = value.value
-            _remember(engine, keys[part.name], KnownPart(now + part.good_ms, value.value))
-    return ReadParts(values, [part.name for part in parts if part.name not in values])
+    known = {name: engine.known_parts[key] for name, key in keys.items() if key in engine.known_parts}
+    values = {name: one.value for name, one in known.items() if now < one.until}
+    for part, value in _read_all([part for part in parts if part.name not in values]):
+        values[part.name] = value
+        if len(engine.known_parts) >= MOST_KNOWN:
+            engine.known_parts.clear()
+        engine.known_parts[keys[part.name]] = KnownPart(now + part.good_ms, value)
+    return values
 
 
-@dataclass(frozen=True, slots=True)
-class _Value:
-    value: Any
-
-
-def _read_all(parts: Sequence[Part]) -> list[_Value | None]:
+def _read_all(parts: Sequence[Part]) -> Iterator[tuple[Part, Any]]:
+    """Yield the parts that could be read in time, with their values. Whatever is wrong with one, others are shown."""
     if not parts:
-        return []
+        return
     readers = ThreadPoolExecutor(len(parts), thread_name_prefix="overview")
-    futures = [readers.submit(_read, part) for part in parts]
-    try:
-        wait(futures, LONGEST_SECONDS)
-        return [future.result() if future.done() else None for future in futures]
-    finally:
-        # A part that takes too long has a deadline of its own. Its thread ends then.
-        readers.shutdown(wait=False, cancel_futures=True)
-
-
-def _read(part: Part) -> _Value | None:
-    """Return the value of a part, or None when it cannot be read. Whatever is wrong with it, the others are shown."""
-    try:
-        return _Value(part.read())
-    except OnthedotError as error:
-        _LOG.warning("part_unknown", extra={"part": part.name, "why": str(error)})
-    except Exception:  # noqa: BLE001 (as the docstring says)
-        _LOG.exception("part_unknown", extra={"part": part.name})
-    return None
-
-
-def _known(engine: Engine, key: tuple[str, str], now: int) -> KnownPart | None:
-    found = engine.known_parts.get(key)
-    return found if found is not None and now < found.until else None
-
-
-def _remember(engine: Engine, key: tuple[str, str], part: KnownPart) -> None:
-    if len(engine.known_parts) >= MOST_KNOWN:
-        engine.known_parts.clear()
-    engine.known_parts[key] = part
+    futures = [readers.submit(part.read) for part in parts]
+    wait(futures, LONGEST_SECONDS)
+    ended = [(part, future) for part, future in zip(parts, futures, strict=True) if future.done()]
+    # A part that takes too long has a deadline of its own. Its thread ends then.
+    readers.shutdown(wait=False, cancel_futures=True)
+    for part, future in ended:
+        try:
+            yield part, future.result()
+        except OnthedotError as error:
+            _LOG.warning("part_unknown", extra={"part": part.name, "why": str(error)})
+        except Exception:  # noqa: BLE001 (as the docstring says)
+            _LOG.exception("part_unknown", extra={"part": part.name})
 
 
 LOOKED_AT: Final = 100
-"""The latest dead letters that are looked at."""
 SHOWN: Final = 10
 MOST_CAUSES: Final = 5
 MOST_JOBS: Final = 10
-"""Most jobs of whose runs successes are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +113,6 @@ LONGEST_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Coming:
-    """The runs of the coming hour, and the names of the jobs that come first."""
-
-    forecast: Forecast
-    names: Mapping[str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """The overview of a tenant. A part that could not be read is None, and its name is in `unknown`."""
 
@@ -169,7 +124,7 @@ class Overview:
     queues: Sequence[QueueReport] | None
     workers: Sequence[WorkerRecord] | None
     """The pull workers that may run jobs of the tenant."""
-    coming: Coming | None
+    coming: Forecast | None
     failures: LatestFailures | None
     hold_ups: Sequence[HoldUp] | None
     limits: TenantLimits | None
@@ -177,23 +132,16 @@ class Overview:
     unknown: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """The limits of a tenant, or none."""
-
-    limits: TenantLimits | None
-
-
 def read_overview(engine: Engine, tenant: str) -> Overview:
     """Return the overview of a tenant. It raises no error for a part that cannot be read."""
     now = engine.clock.now()
-    read = read_parts(engine, tenant, _parts(engine, tenant, now))
+    parts = _parts(engine, tenant, now)
+    read = read_parts(engine, tenant, parts)
     queues, workers = read.get("queues"), read.get("workers")
     gates: Sequence[HoldUp] | None = read.get("hold_ups")
     sent = _sent(engine, tenant, queues or (), workers)
     closed = in_closed_stage(read.get("stage_state") or StageState())
     hold_ups = None if gates is None and not closed else [*closed, *sent.at_workers, *(gates or ()), *sent.in_queues]
-    limits: _Limits | None = read.get("limits")
     return Overview(
         now,
         read.get("ticks"),
@@ -204,8 +152,8 @@ def read_overview(engine: Engine, tenant: str) -> Overview:
         read.get("due"),
         read.get("failures"),
         hold_ups,
-        None if limits is None else limits.limits,
-        read.unknown,
+        read.get("limits"),
+        [part.name for part in parts if part.name not in read],
     )
 
 
@@ -218,10 +166,10 @@ def _parts(engine: Engine, tenant: str, now: int) -> list[Part]:
         Part("hour", lambda: _hour(engine, tenant, now), SOON_MS),
         Part("queues", lambda: read_queues(engine), slow_ms, of_stage=True),
         Part("workers", lambda: list(engine.registry.workers()), SOON_MS, of_stage=True),
-        Part("due", lambda: _coming(engine, tenant), due_ms),
+        Part("due", lambda: forecast(engine, tenant, MINUTES), due_ms),
         Part("failures", lambda: latest_failures(engine, tenant, now - MINUTES * MINUTE_MS), slow_ms),
         Part("hold_ups", lambda: gate_hold_ups(engine, tenant), slow_ms),
-        Part("limits", lambda: _Limits(engine.limits.find(tenant)), SOON_MS),
+        Part("limits", lambda: engine.limits.find(tenant), SOON_MS),
     ]
 
 
@@ -229,17 +177,6 @@ def _hour(engine: Engine, tenant: str, now: int) -> Sequence[tuple[int, Counters
     last = now // MINUTE_MS
     asked = StepRange((last - MINUTES + 1) * MINUTE_MS, (last + 1) * MINUTE_MS, MINUTE_MS)
     return in_steps(engine.statistics.read(tenant, *asked.minutes), asked)
-
-
-def _coming(engine: Engine, tenant: str) -> Coming:
-    found = forecast(engine, tenant, MINUTES)
-    jobs = list(dict.fromkeys(job_id for _, job_id in found.nearest))
-    read = engine.store.get_many(jobs, Deadline.after(engine.clock.now(), patience.READ_MS)).found if jobs else {}
-    return Coming(found, {job_id: _name(read.get(job_id)) for job_id in jobs})
-
-
-def _name(job: Record | None) -> str | None:
-    return None if job is None or job.definition is None else job.definition.name
 
 
 def _sent(
@@ -254,7 +191,7 @@ def _sent(
     return found or SentHoldUps()
 
 
-def _summary(read: ReadParts, hold_ups: Sequence[HoldUp]) -> Summary:
+def _summary(read: Mapping[str, Any], hold_ups: Sequence[HoldUp]) -> Summary:
     ticks: TickReport | None = read.get("ticks")
     hour: Sequence[tuple[int, Counters]] | None = read.get("hour")
     late = ticks.sentence if ticks is not None and ticks.status is TickStatus.LATE else None
@@ -266,8 +203,9 @@ def _summary(read: ReadParts, hold_ups: Sequence[HoldUp]) -> Summary:
     )
 
 
-def _largest_cause(failures: LatestFailures | None) -> LargestCause | None:
+def _largest_cause(failures: LatestFailures | None) -> str | None:
     if failures is None or not failures.causes:
         return None
-    first = failures.causes[0]
-    return LargestCause(first.text, first.count, failures.of_latest)
+    first, of_latest = failures.causes[0], failures.of_latest
+    among = "" if of_latest is None else f" of the latest {of_latest:,}"
+    return f"The largest cause: {first.text} ({first.count:,}{among})."

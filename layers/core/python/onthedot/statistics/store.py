@@ -7,7 +7,9 @@ behind the position was counted.
 
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Final
 
 from onthedot.core.choices import Priority
@@ -25,7 +27,9 @@ from onthedot.core.items import (
     below,
     whole,
 )
+from onthedot.core.ports import Clock, Deadline
 from onthedot.core.schema import Key, statistics_key
+from onthedot.events.ports import RecordChange
 from onthedot.statistics.counters import (
     KEPT_DAYS,
     MAX_MS,
@@ -34,11 +38,12 @@ from onthedot.statistics.counters import (
     Counters,
     EndedRun,
     MinuteCounters,
+    PlacedEnd,
+    end_of,
     from_stored,
     numbers_of,
     summed,
 )
-from onthedot.statistics.ports import PlacedEnd
 
 _LOG: Final = logging.getLogger(__name__)
 _TRIES: Final = 6
@@ -54,10 +59,7 @@ class StatisticsStore:
         self._items = items
 
     def read(self, tenant: str, first: int, end: int) -> Sequence[MinuteCounters]:
-        """Return the counters of a tenant from the minute `first` to the minute before `end`, in no special order.
-
-        Minutes without an end are left out.
-        """
+        """Return the counters of the minutes from `first` to before `end`, in no order. Empty minutes are left out."""
         partition, last = statistics_key(tenant, end - 1)
         span = (statistics_key(tenant, first).sort, last)
         items = whole(self._items.query, partition, span=span, may_lag=True)
@@ -71,10 +73,7 @@ class StatisticsWriter:
         self._items = items
 
     def add(self, shard: str, ends: Sequence[PlacedEnd]) -> None:
-        """Count these ends of one tenant and one minute, in the order of the stream. Raise Unavailable.
-
-        Ends of this shard that were counted before are not counted again.
-        """
+        """Count these ends of one tenant and minute, in the order of the stream, each only once. Raise Unavailable."""
         left, at = list(ends), _position_name(shard)
         known: Values = {}
         for _ in range(_TRIES):
@@ -96,13 +95,9 @@ class StatisticsWriter:
 
 
 def counting_of(ended: EndedRun) -> tuple[Key, dict[str, int], dict[str, int], int]:
-    """Return the key of the item in which one end is counted, the numbers to add, the maxima to keep, and the expiry.
-
-    The caller counts the end in the transaction that writes it.
-    """
-    letter = ended.priority.value[0]
-    numbers = {f"{letter}_{name}": number for name, number in numbers_of(ended).items()}
-    most = {} if ended.lateness_ms is None else {f"{letter}_{MAX_MS}": ended.lateness_ms}
+    """Return the key of the item that counts an end, the numbers to add, the maxima to keep, and the expiry."""
+    numbers = {_name(ended.priority, name): number for name, number in numbers_of(ended).items()}
+    most = {} if ended.lateness_ms is None else {_name(ended.priority, MAX_MS): ended.lateness_ms}
     return statistics_key(ended.tenant, ended.minute), numbers, most, _expiry(ended)
 
 
@@ -156,3 +151,65 @@ def _position_name(shard: str) -> str:
 
 def _position_text(position: int) -> str:
     return f"{position:0{_POSITION_DIGITS}d}"
+
+
+WRITERS: Final = 8
+"""Writes side by side, for a batch with many tenants."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountResult:
+    ended: int
+    """Ends in the batch, also if they were counted before."""
+    items: int
+    faulty: int
+    """Changes and items that could not be counted, and never will."""
+    unwritten: int
+    """Items whose counters cannot be written now. The batch must be delivered again."""
+
+
+def count_changes(
+    writer: StatisticsWriter, shard: str, changes: Sequence[RecordChange], clock: Clock, deadline: Deadline
+) -> CountResult:
+    """Count the ends among these changes, which are in the order of the shard. One fault stops no other count."""
+    groups, faulty = _groups(changes)
+
+    def write(ends: Sequence[PlacedEnd]) -> str:
+        return _write(writer, shard, ends) if deadline.allows(clock.now()) else "late"
+
+    with ThreadPoolExecutor(WRITERS) as writers:
+        outcomes = list(writers.map(write, groups.values()))
+    return CountResult(
+        sum(len(ends) for ends in groups.values()),
+        len(groups),
+        faulty + outcomes.count("faulty"),
+        outcomes.count("late"),
+    )
+
+
+def _groups(changes: Sequence[RecordChange]) -> tuple[Mapping[tuple[str, int], list[PlacedEnd]], int]:
+    """Return the ends of each tenant and minute, and the number of changes that cannot be counted."""
+    groups: dict[tuple[str, int], list[PlacedEnd]] = {}
+    faulty = 0
+    for change in changes:
+        try:
+            ended = end_of(change.old, change.new, change.at)
+            if ended is not None:
+                groups.setdefault((ended.tenant, ended.minute), []).append(PlacedEnd(int(change.position), ended))
+        except Exception as error:  # noqa: BLE001 (a change that no version foresaw must stop no other)
+            faulty += 1
+            _LOG.error("uncounted", extra={"position": change.position, "why": repr(error)})
+    return groups, faulty
+
+
+def _write(writer: StatisticsWriter, shard: str, ends: Sequence[PlacedEnd]) -> str:
+    about = {"tenant": ends[0].ended.tenant, "minute": ends[0].ended.minute}
+    try:
+        writer.add(shard, ends)
+    except Unavailable as error:
+        _LOG.warning("not_counted", extra={**about, "why": str(error)})
+        return "late"
+    except Exception as error:  # noqa: BLE001 (an item that can never be written must not stop its shard for hours)
+        _LOG.error("uncounted", extra={**about, "why": repr(error)})
+        return "faulty"
+    return "written"

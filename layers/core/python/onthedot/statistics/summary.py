@@ -14,8 +14,6 @@ FAILING_SHARE: Final = 0.05
 
 
 class State(StrEnum):
-    """One word for how the runs are."""
-
     ON_TIME = "on_time"
     LATE = "late"
     FAILING = "failing"
@@ -24,43 +22,26 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LargestCause:
-    """The most frequent cause of the failures of the last hour."""
-
-    cause: str
-    count: int
-    of_latest: int | None = None
-    """How many of the latest failures were looked at. None: all of the hour."""
-
-    @property
-    def sentence(self) -> str:
-        """Say it."""
-        among = "" if self.of_latest is None else f" of the latest {self.of_latest:,}"
-        return f"The largest cause: {self.cause} ({self.count:,}{among})."
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
-    """The state of a tenant's runs, and the sentences that say it."""
-
     state: State
     message: str
 
 
 def summarize(
-    late_ticks: str | None, hour: Counters | None, largest_cause: LargestCause | None, hold_ups: Sequence[str]
+    late_ticks: str | None, hour: Counters | None, largest_cause: str | None, hold_ups: Sequence[str]
 ) -> Summary:
     """Return the summary. The most urgent state counts: late ticks, runs held up, failures, then lateness.
 
-    `late_ticks` is a sentence about ticks that are late. `hour` is None when the counters cannot be read.
+    `late_ticks`, `largest_cause` and `hold_ups` are sentences. `hour` is None when the counters cannot be read.
     """
     state = _state(late_ticks, hour, hold_ups)
     sentences = [
         *([_sentence(late_ticks)] if late_ticks else []),
         _runs(hour),
         *([_lateness(hour)] if hour is not None and _is_late(hour) else []),
-        *([largest_cause.sentence] if largest_cause else []),
-        *([_held_up(hold_ups)] if hold_ups else []),
+        *([largest_cause] if largest_cause else []),
+        *([_sentence(hold_ups[0])] if hold_ups else []),
+        *([f"And {len(hold_ups) - 1:,} more."] if len(hold_ups) > 1 else []),
     ]
     return Summary(state, " ".join(sentences))
 
@@ -96,12 +77,7 @@ def _runs(hour: Counters | None) -> str:
 
 def _lateness(hour: Counters) -> str:
     late = in_short((hour.percentile(0.99) or 0) / 1000)
-    return f"One of a hundred started {late} late or later."
-
-
-def _held_up(hold_ups: Sequence[str]) -> str:
-    more = f" And {len(hold_ups) - 1:,} more." if len(hold_ups) > 1 else ""
-    return _sentence(hold_ups[0]) + more
+    return f"1 in 100 started {late} late or more."
 
 
 def _sentence(text: str) -> str:

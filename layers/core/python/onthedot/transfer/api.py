@@ -1,5 +1,6 @@
 """The transfer of a stage, for admins: freeze, thaw, export, import, release."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -13,8 +14,8 @@ from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
 from onthedot.transfer import change_stage
 from onthedot.transfer.entries import to_json
-from onthedot.transfer.export import ExportedPage, Selection, export_page, running_page
-from onthedot.transfer.import_ import Imported, import_page
+from onthedot.transfer.export import Selection, export_page, running_page
+from onthedot.transfer.import_ import import_page
 from onthedot.transfer.stage_state import LONGEST_FREEZE_ID, StageState
 
 MAX_IMPORT: Final = 5 * 1024 * 1024
@@ -103,35 +104,58 @@ class ImportedView(TypedDict):
 
     created: int
     present: int
-    """Entries that were there already."""
     refused: list[RefusalView]
     unknown_pools: list[str]
-    """Pools of imported runs that this stage does not have."""
 
 
-def stage_view(state: StageState, settles_in_ms: int) -> StageView:
-    return {
-        "mode": state.mode.value,
-        "freeze_id": state.freeze_id,
-        "since": show_time(state.since or None),
-        "exported_at": show_time(state.exported_at),
-        "released": state.released,
-        "settles_in_ms": settles_in_ms,
-        "version": onthedot.__version__,
-    }
+_PAGES: Final = "export"
+"""A cursor is a position in the store. An admin may read all of it, so it needs no secret."""
 
 
-def export_view(page: ExportedPage, next_cursor: str | None) -> ExportView:
+def show_stage(context: RequestContext) -> StageView:
+    return _view(context, context.engine.stage.fresh())
+
+
+def freeze(context: RequestContext) -> StageView:
+    read_no_fields(context.request.body)
+    return _view(context, change_stage.freeze(context.engine))
+
+
+def thaw(context: RequestContext) -> StageView:
+    fields = read_body(ThawFields, context.request.body)
+    return _view(context, change_stage.thaw(context.engine, force=fields.force))
+
+
+def export(context: RequestContext) -> ExportView:
+    query = read_model(ExportQuery, context.request.query)
+    cursor = open_cursor(_PAGES, query.cursor)
+    if query.only is not None:
+        page = running_page(context.engine, cursor)
+    else:
+        chosen = Selection(history=query.history == "true", secrets=query.secrets == "true")
+        page = export_page(context.engine, chosen, cursor)
     return {
         "entries": [to_json(entry) for entry in page.entries],
         "running": page.running,
-        "next_cursor": next_cursor,
+        "next_cursor": sign_cursor(_PAGES, page.cursor),
         "read": page.read,
         "about_total": page.total,
     }
 
 
-def imported_view(imported: Imported) -> ImportedView:
+def finish_export(context: RequestContext) -> StageView:
+    fields = read_body(FreezeFields, context.request.body)
+    return _view(context, change_stage.finish_export(context.engine, fields.freeze_id))
+
+
+def begin_import(context: RequestContext) -> StageView:
+    fields = read_body(FreezeFields, context.request.body)
+    return _view(context, change_stage.begin_import(context.engine, fields.freeze_id))
+
+
+def import_entries(context: RequestContext) -> ImportedView:
+    fields = read_body(ImportFields, context.request.body, MAX_IMPORT)
+    imported = import_page(context.engine, fields.freeze_id, fields.entries, dry_run=fields.dry_run)
     return {
         "created": imported.created,
         "present": imported.present,
@@ -140,66 +164,35 @@ def imported_view(imported: Imported) -> ImportedView:
     }
 
 
-_PAGES: Final = "export"
-"""A cursor is a position in the store. An admin may read all of it, so it needs no secret."""
-
-
-def show_stage(context: RequestContext) -> StageView:
-    """Answer whether the stage is open, frozen or importing."""
-    return _view(context, context.engine.stage.fresh())
-
-
-def freeze(context: RequestContext) -> StageView:
-    """Freeze the stage."""
-    read_no_fields(context.request.body)
-    return _view(context, change_stage.freeze(context.engine))
-
-
-def thaw(context: RequestContext) -> StageView:
-    """Open a frozen stage again."""
-    fields = read_body(ThawFields, context.request.body)
-    return _view(context, change_stage.thaw(context.engine, force=fields.force))
-
-
-def export(context: RequestContext) -> ExportView:
-    """Answer a page of everything that the stage stores."""
-    query = read_model(ExportQuery, context.request.query)
-    cursor = open_cursor(_PAGES, query.cursor)
-    if query.only is not None:
-        page = running_page(context.engine, cursor)
-    else:
-        chosen = Selection(history=query.history == "true", secrets=query.secrets == "true")
-        page = export_page(context.engine, chosen, cursor)
-    return export_view(page, sign_cursor(_PAGES, page.cursor))
-
-
-def finish_export(context: RequestContext) -> StageView:
-    """Note that the export is whole."""
-    fields = read_body(FreezeFields, context.request.body)
-    return _view(context, change_stage.finish_export(context.engine, fields.freeze_id))
-
-
-def begin_import(context: RequestContext) -> StageView:
-    """Close the stage for an import."""
-    fields = read_body(FreezeFields, context.request.body)
-    return _view(context, change_stage.begin_import(context.engine, fields.freeze_id))
-
-
-def import_entries(context: RequestContext) -> ImportedView:
-    """Store a page of an export."""
-    fields = read_body(ImportFields, context.request.body, MAX_IMPORT)
-    imported = import_page(context.engine, fields.freeze_id, fields.entries, dry_run=fields.dry_run)
-    return imported_view(imported)
-
-
 def release(context: RequestContext) -> StageView:
-    """Open the stage after an import."""
     fields = read_body(FreezeFields, context.request.body)
     return _view(context, change_stage.release(context.engine, fields.freeze_id))
 
 
 def _view(context: RequestContext, state: StageState) -> StageView:
-    return stage_view(state, change_stage.settles_in_ms(context.engine, state))
+    return {
+        "mode": state.mode.value,
+        "freeze_id": state.freeze_id,
+        "since": show_time(state.since or None),
+        "exported_at": show_time(state.exported_at),
+        "released": state.released,
+        "settles_in_ms": change_stage.settles_in_ms(context.engine, state),
+        "version": onthedot.__version__,
+    }
+
+
+def _change(path: str, action: Callable[[RequestContext], Any], summary: str, answer: Any, **how: Any) -> Route:
+    return Route(
+        "POST",
+        f"/v1/{path}",
+        action,
+        summary,
+        answer,
+        for_admins=True,
+        while_closed=True,
+        errors=(400, 409, 413, 422),
+        **how,
+    )
 
 
 ROUTES: Final = (
@@ -211,28 +204,8 @@ ROUTES: Final = (
         StageView,
         for_admins=True,
     ),
-    Route(
-        "POST",
-        "/v1/stage/freeze",
-        freeze,
-        "Freeze the stage: nothing starts, and no change is accepted",
-        StageView,
-        for_admins=True,
-        while_closed=True,
-        errors=(400, 409, 413, 422),
-    ),
-    Route(
-        "POST",
-        "/v1/stage/thaw",
-        thaw,
-        "Open a frozen stage again",
-        StageView,
-        body=ThawFields,
-        body_may_be_left_out=True,
-        for_admins=True,
-        while_closed=True,
-        errors=(400, 409, 413, 422),
-    ),
+    _change("stage/freeze", freeze, "Freeze the stage: nothing starts, and no change is accepted", StageView),
+    _change("stage/thaw", thaw, "Open a frozen stage again", StageView, body=ThawFields, body_may_be_left_out=True),
     Route(
         "GET",
         "/v1/export",
@@ -243,48 +216,20 @@ ROUTES: Final = (
         for_admins=True,
         errors=(422,),
     ),
-    Route(
-        "POST",
-        "/v1/export/finish",
-        finish_export,
-        "Note that all data of a freeze is exported",
-        StageView,
-        body=FreezeFields,
-        for_admins=True,
-        while_closed=True,
-        errors=(400, 409, 413, 422),
-    ),
-    Route(
-        "POST",
-        "/v1/import/begin",
+    _change("export/finish", finish_export, "Note that all data of a freeze is exported", StageView, body=FreezeFields),
+    _change(
+        "import/begin",
         begin_import,
         "Close the stage for an import; nothing starts before its release",
         StageView,
         body=FreezeFields,
-        for_admins=True,
-        while_closed=True,
-        errors=(400, 409, 413, 422),
     ),
-    Route(
-        "POST",
-        "/v1/import",
+    _change(
+        "import",
         import_entries,
         "Store a page of an export; entries that are there already stay as they are",
         ImportedView,
         body=ImportFields,
-        for_admins=True,
-        while_closed=True,
-        errors=(400, 409, 413, 422),
     ),
-    Route(
-        "POST",
-        "/v1/import/release",
-        release,
-        "Open the stage when everything is imported",
-        StageView,
-        body=FreezeFields,
-        for_admins=True,
-        while_closed=True,
-        errors=(400, 409, 413, 422),
-    ),
+    _change("import/release", release, "Open the stage when everything is imported", StageView, body=FreezeFields),
 )

@@ -1,4 +1,7 @@
-"""Freeze, thaw and release a stage. Each change is one compare-and-set, and may be repeated after a lost reply."""
+"""Freeze, thaw and release a stage. Each change is one compare-and-set, and may be repeated after a lost reply.
+
+Each raises StageConflict for a stage in another state, or Unavailable.
+"""
 
 from collections.abc import Callable
 from typing import Final
@@ -13,28 +16,23 @@ MOST_TRIES: Final = 10
 
 
 def freeze(engine: Engine) -> StageState:
-    """Freeze the stage: nothing starts any more, and no change is accepted. Raise StageConflict or Unavailable."""
     freeze_id = f"frz_{fresh_generation()}"
     return _change(engine, lambda state, now: stage_state.frozen(state, freeze_id, now))
 
 
 def thaw(engine: Engine, *, force: bool) -> StageState:
-    """Open a frozen stage again. Raise StageConflict or Unavailable."""
     return _change(engine, lambda state, now: stage_state.thawed(state, now, force=force))
 
 
 def finish_export(engine: Engine, freeze_id: str) -> StageState:
-    """Note that the export of this freeze is whole. Raise StageConflict or Unavailable."""
     return _change(engine, lambda state, now: stage_state.exported(state, freeze_id, now))
 
 
 def begin_import(engine: Engine, freeze_id: str) -> StageState:
-    """Close the stage for the import of this freeze. Raise StageConflict or Unavailable."""
     return _change(engine, lambda state, now: stage_state.importing(state, freeze_id, now))
 
 
 def release(engine: Engine, freeze_id: str) -> StageState:
-    """Open the stage when all data is imported. Raise StageConflict or Unavailable."""
     return _change(engine, lambda state, now: stage_state.released(state, freeze_id, now))
 
 

@@ -18,16 +18,12 @@ FORMAT: Final = 1
 
 
 class EntryKind(StrEnum):
-    """The kinds of entries."""
-
     RECORD = "record"
     """A job, a run or a skipped range, as `codec` encodes it."""
     BLOB = "blob"
     """A payload or a result that is too large for a record. It comes before its record."""
     LIMITS = "limits"
-    """The limits of a tenant."""
     GATE = "gate"
-    """The limits of a gate."""
     RATE = "rate"
     """The last start at a gate with a rate."""
     EVENT = "event"
@@ -35,7 +31,6 @@ class EntryKind(StrEnum):
     TOKEN = "token"  # noqa: S105 - a word, no secret
     """An API token, as a hash."""
     SIGNING = "signing"
-    """The keys that sign the calls of a tenant."""
 
 
 SECRETS: Final = frozenset({EntryKind.TOKEN, EntryKind.SIGNING})
@@ -64,7 +59,6 @@ class StoredEntry:
 
 
 def to_json(entry: Entry) -> dict[str, Any]:
-    """Return the entry as a line of the file has it."""
     line = {"kind": entry.kind.value, "format": FORMAT, "id": entry.id, "content": dict(entry.content)}
     return line if entry.why is None else {**line, "why": entry.why}
 
@@ -72,7 +66,7 @@ def to_json(entry: Entry) -> dict[str, Any]:
 def from_json(line: Any) -> Entry:
     """Return the entry that `to_json` made. Raise ValueError with a sentence for anything else."""
     if not isinstance(line, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 - callers expect one error
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - callers expect one error
     if line.get("format") != FORMAT:
         raise ValueError(f"its format is {line.get('format')!r}, and this version knows format {FORMAT}")
     if line.get("kind") not in set(EntryKind):
@@ -110,7 +104,6 @@ def is_history(record: Record, now: int) -> bool:
 
 
 def is_running(record: Record, now: int) -> bool:
-    """Return whether an attempt of the run is alive."""
     return record.status is Status.RUNNING and not lifecycle.lease_is_over(record, now)
 
 

@@ -15,7 +15,7 @@ from onthedot.core.records import Record
 from onthedot.engine import Engine
 from onthedot.transfer import entries as imported
 from onthedot.transfer.entries import SECRETS, Entry, EntryKind
-from onthedot.transfer.ports import Transfer
+from onthedot.transfer.stored_entries import Transfer
 
 PAGE: Final = 500
 MOST_BYTES: Final = 2 * 1024 * 1024
@@ -25,8 +25,6 @@ PAGE_MS: Final = 10_000
 
 @dataclass(slots=True)
 class ExportedPage:
-    """One page of an export."""
-
     entries: list[Entry] = field(default_factory=list)
     running: list[str] = field(default_factory=list)
     """The runs among them of which an attempt is alive."""
@@ -39,8 +37,6 @@ class ExportedPage:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The optional parts of an export."""
-
     history: bool = False
     """Old ended runs."""
     secrets: bool = False
@@ -48,7 +44,6 @@ class Selection:
 
 
 def export_page(engine: Engine, selection: Selection, cursor: str | None = None) -> ExportedPage:
-    """Return a page of the export. Raise Unavailable."""
     began = engine.clock.now()
     stored = transfer_of(engine).entries.page(PAGE, cursor)
     page, size, last = ExportedPage(cursor=stored.cursor, read=stored.read), 0, cursor
@@ -112,7 +107,6 @@ def _chosen(engine: Engine, selection: Selection, entry: Entry, page: ExportedPa
 
 
 def _size(entry: Entry) -> int:
-    """Return about how many bytes an entry has."""
     return sum(len(value) if isinstance(value, str | list) else 16 for value in entry.content.values())
 
 

@@ -4,7 +4,8 @@ import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from functools import partial
+from typing import Any, Final
 
 from onthedot.access.ports import Principal, Token
 from onthedot.access.signing_store import keys_of
@@ -36,78 +37,52 @@ class BadEntry(OnthedotError):
     """The entry cannot be stored here: a value of it is wrong, or this stage has another one."""
 
 
-class Storing(Protocol):
-    """Stores one kind of entry."""
-
-    def __call__(self, engine: Engine, entry: Entry, *, dry_run: bool) -> bool: ...
+Store = Callable[[], object]
+"""Stores an entry. It returns False if another call has stored it meanwhile."""
 
 
-def _guarded(store: Storing) -> Storing:
-    """Return the function with every fault of the content as BadEntry."""
-
-    def guarded(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
-        try:
-            return store(engine, entry, dry_run=dry_run)
-        except _DAMAGED as error:
-            raise BadEntry(f"its content cannot be read: {type(error).__name__}: {error}"[:300]) from error
-
-    return guarded
-
-
-def _blob(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+def _blob(engine: Engine, entry: Entry) -> Store | None:
     key, blob = entry.id, base64.b64decode(entry.content["base64"], validate=True)
     if not key.startswith(BLOBS):
         raise BadEntry("its id is not the key of a payload or a result")
-    if engine.blobs.get(key) == blob:
-        return False
-    if not dry_run:
-        engine.blobs.put(key, blob)
-    return True
+    return None if engine.blobs.get(key) == blob else partial(engine.blobs.put, key, blob)
 
 
-def _limits(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+def _limits(engine: Engine, entry: Entry) -> Store | None:
     content = entry.content
     tenant, limits = _tenant(content), limits_of(TenantLimits, content["limits"])
     _check_limits(limits)
-    return _put_new(
-        engine.limits.find(tenant), limits, lambda: engine.limits.put(tenant, limits), "limits", dry_run=dry_run
-    )
+    return _if_new(engine.limits.find(tenant), limits, partial(engine.limits.put, tenant, limits), "limits")
 
 
-def _gate(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+def _gate(engine: Engine, entry: Entry) -> Store | None:
     content = entry.content
     tenant, name = _tenant(content), str(content["name"])
     limits = limits_of(GateLimits, content["limits"])
     if found := name_problems(name):
         raise BadEntry(f"its name {found[0].message}")
     _check_limits(limits)
-    return _put_new(
-        engine.gates.find(tenant, name),
-        limits,
-        lambda: engine.gates.put(tenant, name, limits),
-        "limits for this gate",
-        dry_run=dry_run,
-    )
+    put = partial(engine.gates.put, tenant, name, limits)
+    return _if_new(engine.gates.find(tenant, name), limits, put, "limits for this gate")
 
 
-def _rate(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+def _rate(engine: Engine, entry: Entry) -> Store | None:
     content = entry.content
     gate, next_start = GateId.read(content["gate"]), int(content["next_start"])
     state = engine.gates.read(gate)
     if (state.next_start or 0) >= next_start:
-        return False
-    if not dry_run:
-        engine.gates.change(gate, GateChange({"next_start": state.next_start}, sets={"next_start": next_start}))
-    return True
+        return None
+    change = GateChange({"next_start": state.next_start}, sets={"next_start": next_start})
+    return partial(engine.gates.change, gate, change)
 
 
-def _event(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+def _event(engine: Engine, entry: Entry) -> Store | None:
     content = entry.content
     values = (_tenant(content), str(content["digest"]), int(content["time"]), int(content["expires_at"]))
-    return dry_run or engine.patterns.remember(*values)
+    return partial(engine.patterns.remember, *values)
 
 
-def _token(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+def _token(engine: Engine, entry: Entry) -> Store | None:
     content = entry.content
     who = Principal(content["tenant"], content["role"], content["name"])
     if found := token_problems(who.tenant, who.role, who.name):
@@ -115,29 +90,23 @@ def _token(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
     expiry = content.get("expires_at")
     token = Token(content["id"], who, int(content["created_at"]), None if expiry is None else int(expiry))
     token_hash = str(content["token_hash"])
-    return _put_new(
-        engine.tokens.find(token_hash), token, lambda: engine.tokens.add(token_hash, token), "token", dry_run=dry_run
-    )
+    return _if_new(engine.tokens.find(token_hash), token, partial(engine.tokens.add, token_hash, token), "token")
 
 
-def _signing(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
+def _signing(engine: Engine, entry: Entry) -> Store | None:
     content = entry.content
     tenant, keys = _tenant(content), keys_of(content["keys"])
     present = tuple(engine.signing.keys(tenant))
-    return _put_new(
-        present or None, keys, lambda: engine.signing.replace(tenant, (), keys), "signing keys", dry_run=dry_run
-    )
+    return _if_new(present or None, keys, partial(engine.signing.replace, tenant, (), keys), "signing keys")
 
 
-def _put_new(present: Any, wanted: Any, put: Callable[[], object], what: str, *, dry_run: bool) -> bool:
-    """Store a value unless it is there. Raise BadEntry when this stage has another value."""
+def _if_new(present: object, wanted: object, store: Store, what: str) -> Store | None:
+    """Return None if this stage has the value already. Raise BadEntry when it has another one."""
     if present == wanted:
-        return False
+        return None
     if present is not None:
         raise BadEntry(f"this stage has other {what} already")
-    if not dry_run:
-        put()
-    return True
+    return store
 
 
 def _tenant(content: Content) -> str:
@@ -152,15 +121,16 @@ def _check_limits(limits: GateLimits) -> None:
         raise BadEntry(f"its {problem.field} {problem.message}")
 
 
-STORE_SETTING: Final[Mapping[EntryKind, Storing]] = {
-    EntryKind.BLOB: _guarded(_blob),
-    EntryKind.LIMITS: _guarded(_limits),
-    EntryKind.GATE: _guarded(_gate),
-    EntryKind.RATE: _guarded(_rate),
-    EntryKind.EVENT: _guarded(_event),
-    EntryKind.TOKEN: _guarded(_token),
-    EntryKind.SIGNING: _guarded(_signing),
+_STORE_OF: Final[Mapping[EntryKind, Callable[[Engine, Entry], Store | None]]] = {
+    EntryKind.BLOB: _blob,
+    EntryKind.LIMITS: _limits,
+    EntryKind.GATE: _gate,
+    EntryKind.RATE: _rate,
+    EntryKind.EVENT: _event,
+    EntryKind.TOKEN: _token,
+    EntryKind.SIGNING: _signing,
 }
+"""By kind, what stores an entry. None: it is there already."""
 
 
 RECORDS_AT_ONCE: Final = 100
@@ -168,8 +138,6 @@ RECORDS_AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An entry that was not imported."""
-
     kind: str
     id: str
     why: str
@@ -177,11 +145,8 @@ class Refusal:
 
 @dataclass(slots=True)
 class Imported:
-    """The result of importing a page."""
-
     created: int = 0
     present: int = 0
-    """Entries that were there already."""
     refused: list[Refusal] = field(default_factory=list)
     unknown_pools: set[str] = field(default_factory=set)
     """Pools of imported runs that this stage does not have. Such runs get another pool, or wait for one."""
@@ -208,7 +173,7 @@ def import_page(engine: Engine, freeze_id: str, lines: Sequence[Any], *, dry_run
 def _check_stage(engine: Engine, freeze_id: str) -> None:
     state = engine.stage.fresh()
     if state.mode is not StageMode.IMPORTING or state.freeze_id != freeze_id:
-        raise StageConflict(f"the stage does not import {freeze_id}; begin the import first")
+        raise StageConflict(f"the stage is not importing {freeze_id}; begin the import first")
     if left := settles_in_ms(engine, state):
         raise Unavailable(f"the import can begin in {left} ms, when all processes know of it")
 
@@ -226,9 +191,14 @@ def _read(lines: Sequence[Any], result: Imported) -> list[Entry]:
 
 def _store_setting(engine: Engine, entry: Entry, result: Imported, *, dry_run: bool) -> None:
     try:
-        is_new = STORE_SETTING[entry.kind](engine, entry, dry_run=dry_run)
+        store = _STORE_OF[entry.kind](engine, entry)
+        is_new = store is not None and (dry_run or store() is not False)
     except BadEntry as error:
         result.refused.append(Refusal(entry.kind, entry.id, str(error)))
+        return
+    except _DAMAGED as error:
+        why = f"its content cannot be read: {type(error).__name__}: {error}"[:300]
+        result.refused.append(Refusal(entry.kind, entry.id, why))
         return
     result.created += is_new
     result.present += not is_new
@@ -246,7 +216,7 @@ def _records(entries: Sequence[Entry], result: Imported) -> list[Record]:
             result.refused.append(Refusal(entry.kind, entry.id, f"it cannot be read: {error.record.why}"))
             continue
         if record.run_id != entry.id or record.run_id in found:
-            result.refused.append(Refusal(entry.kind, entry.id, "its id is not the one of its content, or comes twice"))
+            result.refused.append(Refusal(entry.kind, entry.id, "its id is not that of its content, or occurs twice"))
             continue
         found[record.run_id] = record
     return list(found.values())

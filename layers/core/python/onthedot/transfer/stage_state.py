@@ -14,18 +14,12 @@ from onthedot.core.clock import format_instant
 from onthedot.core.errors import StageConflict
 
 LONGEST_FREEZE_ID: Final = 100
-"""Most characters of the id of a freeze."""
 
 
 class StageMode(StrEnum):
-    """The three modes of a stage."""
-
     OPEN = "open"
-    """The stage works."""
     FROZEN = "frozen"
-    """Nothing starts, so that the data can be exported."""
     IMPORTING = "importing"
-    """Nothing starts before the import is released."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +30,6 @@ class StageState:
     freeze_id: str | None = None
     """Of a frozen stage: its freeze. Of an importing one: the freeze of the stage that the data comes from."""
     since: int = 0
-    """The time at which the mode began."""
     exported_at: int | None = None
     """Of a frozen stage: the time at which all its data was exported. From then on another stage may run its jobs."""
     released: str | None = None
@@ -44,27 +37,28 @@ class StageState:
 
     @property
     def is_open(self) -> bool:
-        """Whether the stage works."""
         return self.mode is StageMode.OPEN
 
     @property
     def why_closed(self) -> str:
         """The reason why nothing is accepted, as a sentence for the user."""
         if self.mode is StageMode.IMPORTING:
-            return "the stage imports the data of another one and accepts nothing before `onthedot import --release`"
-        frozen = f"the stage is frozen since {format_instant(self.since)}, because its jobs move to another one"
+            return (
+                "the stage is importing the data of another one, and accepts nothing until `onthedot import --release`"
+            )
+        frozen = (
+            f"the stage has been frozen since {format_instant(self.since)}, because its jobs are moving to another one"
+        )
         return f"{frozen}; {self._way_out}"
 
     @property
     def _way_out(self) -> str:
-        """The command that ends the freeze."""
         if self.exported_at is None:
-            return "an admin opens it again with `onthedot thaw`"
-        return "if no other stage has released them, an admin opens it again with `onthedot thaw --force`"
+            return "an admin can reopen it with `onthedot thaw`"
+        return "if no other stage has released them, an admin can reopen it with `onthedot thaw --force`"
 
 
 def to_text(state: StageState) -> str:
-    """Return the state as it is stored."""
     return json_text.to_text({name: value for name, value in asdict(state).items() if value is not None})
 
 
@@ -89,7 +83,7 @@ def frozen(state: StageState, freeze_id: str, now: int) -> StageState:
 def exported(state: StageState, freeze_id: str, now: int) -> StageState:
     """Note that all data of this freeze is exported. Raise StageConflict."""
     if state.mode is not StageMode.FROZEN or state.freeze_id != freeze_id:
-        raise StageConflict("the stage is not frozen any more by the freeze of this export; export it again")
+        raise StageConflict("the freeze of this export has ended, so the export is not whole; export again")
     return replace(state, exported_at=state.exported_at or now)
 
 
@@ -108,7 +102,7 @@ def thawed(state: StageState, now: int, *, force: bool) -> StageState:
 def importing(state: StageState, freeze_id: str, now: int) -> StageState:
     """Begin an import, or go on with it. Raise StageConflict."""
     if state.mode is StageMode.FROZEN:
-        raise StageConflict("the stage is frozen itself, because its own jobs move; import into another one")
+        raise StageConflict("the stage is frozen itself, because its own jobs are moving; import into another one")
     if state.mode is StageMode.IMPORTING:
         _refuse_other(state, freeze_id)
         return state
@@ -122,16 +116,16 @@ def released(state: StageState, freeze_id: str, now: int) -> StageState:
     if state.is_open and state.released == freeze_id:
         return state
     if state.mode is not StageMode.IMPORTING:
-        raise StageConflict("the stage imports nothing; begin the import first")
+        raise StageConflict("the stage is not importing; begin the import first")
     _refuse_other(state, freeze_id)
     return StageState(since=now, released=freeze_id)
 
 
 def _refuse_other(state: StageState, freeze_id: str) -> None:
     if state.freeze_id != freeze_id:
-        raise StageConflict(f"the stage imports another export, {state.freeze_id}; go on with that one")
+        raise StageConflict(f"the stage is importing another export, {state.freeze_id}; finish that one")
 
 
 def _refuse_while_importing(state: StageState) -> None:
     if state.mode is StageMode.IMPORTING:
-        raise StageConflict("the stage imports the data of another one; release the import, or start a new stage")
+        raise StageConflict("the stage is importing the data of another one; release the import, or start a new stage")

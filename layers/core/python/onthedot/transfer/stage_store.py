@@ -30,7 +30,6 @@ class StageStore:
         return self._known.find(None)
 
     def fresh(self) -> StageState:
-        """Return the state as it is now."""
         return self._known.read_again(None)
 
     def replace(self, seen: StageState, state: StageState) -> bool:

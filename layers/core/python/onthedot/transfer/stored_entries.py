@@ -1,11 +1,13 @@
 """Everything that an export has: all that is stored, where the key of an item says what it is."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from onthedot.core.gate_names import GateId
 from onthedot.core.items import EXPIRES_AT, Item, Items
+from onthedot.core.ports import RunStore
 from onthedot.core.schema import (
     EVENT_PREFIX,
     GATE_PREFIX,
@@ -25,29 +27,39 @@ from onthedot.core.schema import (
 )
 from onthedot.gates.state_store import NEXT_START
 from onthedot.transfer.entries import Entry, EntryKind, StoredEntry
-from onthedot.transfer.ports import StoredPage
 
 _FIRST_PAGE: Final = "0"
 
 
-class StoredEntries:
-    """Everything that a stage stores and an export has, all tenants included."""
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    items: Sequence[StoredEntry]
+    cursor: str | None
+    """The place where the next page begins. None after the last page."""
+    read: int
 
+
+class StoredEntries:
     def __init__(self, items: Items) -> None:
         self._items = items
 
     def page(self, limit: int, cursor: str | None = None) -> StoredPage:
-        """Read at most `limit` things, as they are now, in an order that stays. Return the entries among them.
-
-        A page may have no entries and still have a cursor.
-        """
+        """Read at most `limit` things, in an order that stays. A page may have no entries and still have a cursor."""
         found, last = self._items.scan(limit, None if cursor is None else _key(cursor))
         entries = [StoredEntry(entry, _cursor(item.key)) for item in found if (entry := _entry(item)) is not None]
         return StoredPage(entries, None if last is None else _cursor(last), len(found))
 
     def about(self) -> int | None:
-        """Return about how many things all pages have together. None: it is not known."""
         return self._items.about()
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """The ports of exports and imports. Only the API has them."""
+
+    entries: StoredEntries
+    store: RunStore
+    """The store of runs without the check that the stage is open, which is for imports only."""
 
 
 def _cursor(key: Key) -> str:
@@ -77,7 +89,6 @@ def _record(item: Item) -> Entry:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON can carry."""
     return sorted(value) if isinstance(value, frozenset) else value
 
 

@@ -23,9 +23,8 @@ from onthedot.gates.limit_store import LimitsStore
 from onthedot.settings import ApiSettings, StoreSettings, WorkerSettings
 from onthedot.statistics.store import StatisticsStore
 from onthedot.targets import rules
-from onthedot.transfer.ports import Transfer
 from onthedot.transfer.stage_store import StageStore
-from onthedot.transfer.stored_entries import StoredEntries
+from onthedot.transfer.stored_entries import StoredEntries, Transfer
 from onthedot.wiring.points import FeaturePoints
 from onthedot.workers.registry import WorkerRegistry
 

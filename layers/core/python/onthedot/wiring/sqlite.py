@@ -22,9 +22,8 @@ from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.limit_store import LimitsStore
 from onthedot.gates.state_store import GateStore
 from onthedot.statistics.store import StatisticsStore
-from onthedot.transfer.ports import Transfer
 from onthedot.transfer.stage_store import StageStore
-from onthedot.transfer.stored_entries import StoredEntries
+from onthedot.transfer.stored_entries import StoredEntries, Transfer
 from onthedot.wiring.points import FeaturePoints
 from onthedot.workers.registry import WorkerRegistry
 

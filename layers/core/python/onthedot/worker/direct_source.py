@@ -4,24 +4,21 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from email.utils import parsedate_to_datetime
-from functools import partial
 from typing import Any, Final
 
 from onthedot.core import lifecycle
 from onthedot.core.attempt import perform
 from onthedot.core.choices import Priority
-from onthedot.core.errors import InvalidRequest, JobNotFound, StaleAttempt, Unavailable, WorkerNotFound
+from onthedot.core.errors import InvalidRequest, JobNotFound, StaleAttempt, Unavailable
 from onthedot.core.leases import Fenced, LeaseExtended
-from onthedot.core.pools import Needs, worker_needs
-from onthedot.core.ports import Answer, Performer
-from onthedot.core.progress import LatestProgress, ProgressReport
-from onthedot.core.records import Definition, Record
-from onthedot.core.stopping import Stop
+from onthedot.core.pools import Needs
+from onthedot.core.ports import Answer
+from onthedot.core.progress import ProgressReport
 from onthedot.engine import Engine
-from onthedot.worker.queues import POLL_SECONDS, PolledQueues
+from onthedot.worker.queues import POLL_SECONDS, QueuePolls
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
+from onthedot.workers.assign import needs_of_definition
 from onthedot.workers.lease import LeasedRun, lease_runs
 from onthedot.workers.records import Load, Resources, WorkerRecord
 from onthedot.workers.registrations import Offer, beat_worker, find_worker, register_worker
@@ -32,10 +29,7 @@ ALL_TENANTS: Final = None
 
 
 class DirectWorkSource(WorkSource):
-    """A work source on an engine, for one pool.
-
-    `check` raises NotAllowed when this machine's clock is off. `flush` writes the metrics since its last call.
-    """
+    """`check` raises NotAllowed when this machine's clock is off. `flush` writes the metrics since its last call."""
 
     notices_work = True
 
@@ -49,13 +43,12 @@ class DirectWorkSource(WorkSource):
         poll_seconds: float = POLL_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._queues = PolledQueues(engine.queues, pool, poll_seconds)
-        self._engine = replace(engine, queues=self._queues)
+        self._polls = QueuePolls(engine.queues, pool, poll_seconds)
+        self._engine = engine
         self._check = check
         self._flush = flush
         self._monotonic = monotonic
         self._chance = random.Random()  # noqa: S311 (jitter of retries, not a secret)
-        self._offer: Offer | None = None
         self._worker: WorkerRecord | None = None
 
     def register(self, offer: Offer) -> str:
@@ -63,45 +56,43 @@ class DirectWorkSource(WorkSource):
             self._worker = register_worker(self._engine, ALL_TENANTS, offer)
         except InvalidRequest as error:
             raise NotAllowed(str(error)) from error
-        self._offer = replace(offer, worker_id=self._worker.worker_id)
         self._check()
         return self._worker.worker_id
 
     def send_heartbeat(self, load: Load) -> None:
-        """Write the load into the registry. Wake the worker when a run is assigned to it."""
         self._check()
         self._flush()
-        try:
-            self._worker = beat_worker(self._engine, ALL_TENANTS, self._registered.worker_id, load)
-        except WorkerNotFound:
-            self._register_again()
-            self._worker = beat_worker(self._engine, ALL_TENANTS, self._registered.worker_id, load)
+        self._worker = beat_worker(self._engine, ALL_TENANTS, self._registered.worker_id, load)
         if self._worker.assigned and not load.stopping:
-            self._queues.wake()
+            self._polls.wake()
 
     def lease(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
-        """Start runs that are assigned to this worker, and runs from the pool's queues."""
         worker = self._registered
         if worker.assigned:
             # The record is as old as the last heartbeat. A run that was leased since then must not be tried again.
             worker = self._worker = find_worker(self._engine, ALL_TENANTS, worker.worker_id)
-        leased = lease_runs(self._engine, worker, most=most, priorities=priorities, free=free, idle=idle)
+        leased = lease_runs(
+            self._engine,
+            worker,
+            most=most,
+            priorities=priorities,
+            free=free,
+            idle=idle,
+            arrived=self._polls.take(priorities),
+        )
         return LeasedTasks([self._task(lease) for lease in leased.leases], leased.alone_waiting)
 
     def wait(self, seconds: float) -> bool:
-        return self._queues.wait(seconds)
+        return self._polls.wait(seconds)
 
     def pause(self) -> None:
-        """Return messages to their queues that have arrived or still arrive."""
-        self._queues.pause()
+        self._polls.pause()
 
     def close(self) -> None:
-        """Wait until the last poll has ended, and write the last metrics."""
-        self._queues.close()
+        self._polls.close()
         self._flush()
 
     def extend_lease(self, task: Task, progress: ProgressReport | None = None) -> LeaseExtended | Fenced:
-        """Extend the lease in the store. The new lease counts from before the call."""
         asked_at = self._monotonic()
         try:
             run = keep_lease(self._engine, ALL_TENANTS, task.run_id, task.attempt, task.source_note, progress=progress)
@@ -110,11 +101,9 @@ class DirectWorkSource(WorkSource):
         return LeaseExtended(asked_at + lifecycle.LEASE_MS / 1000, run.cancel_requested is not None)
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
-        receipt = task.source_note
+        run = ALL_TENANTS, task.run_id, task.attempt
         try:
-            complete_run(
-                self._engine, ALL_TENANTS, task.run_id, task.attempt, answer, receipt=receipt, chance=self._chance
-            )
+            complete_run(self._engine, *run, answer, receipt=task.source_note, chance=self._chance)
         except (StaleAttempt, JobNotFound) as error:
             return Fenced(str(error))
         return None
@@ -125,32 +114,22 @@ class DirectWorkSource(WorkSource):
             raise Unavailable("the worker is not registered yet")
         return self._worker
 
-    def _register_again(self) -> None:
-        if self._offer is not None:
-            self.register(self._offer)
-
     def _task(self, lease: LeasedRun) -> Task:
         run, definition = lease.run, lease.definition
-        needs = Needs(frozenset())
-        if definition is not None:
-            needs = worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
         left_ms = (run.lease_until or 0) - self._engine.clock.now()
         return Task(
             run_id=run.run_id,
             attempt=run.attempt,
             priority=run.priority,
-            needs=needs,
+            needs=Needs(frozenset()) if definition is None else needs_of_definition(definition),
             alone=lease.alone,
             lease_end=self._monotonic() + left_ms / 1000,
-            perform=partial(self._perform, run, definition),
+            perform=lambda target, stop, progress: perform(
+                self._engine, target, run, definition, stop, progress=progress
+            ),
             # A run that was assigned to this worker has no message.
             source_note=None if lease.received is None else lease.received.receipt,
         )
-
-    def _perform(
-        self, run: Record, definition: Definition | None, target: Performer, stop: Stop, progress: LatestProgress
-    ) -> Answer:
-        return perform(self._engine, target, run, definition, stop, progress=progress)
 
 
 MOST_OFF_MS: Final = 1_000
@@ -159,10 +138,7 @@ _RESOLUTION_MS: Final = 1_000
 
 
 def clock_offset_ms(sent_at: int, received_at: int, date: str) -> int:
-    """Return by how much our clock is certainly ahead (positive) or behind (negative), 0 if it may be right.
-
-    The reply was made between our sending and our receiving. Raise ValueError for a text that is no date.
-    """
+    """Return by how much our clock is certainly ahead (positive) or behind (negative), 0 if it may be right."""
     made_at = round(parsedate_to_datetime(date).timestamp() * 1000)
     if sent_at > made_at + _RESOLUTION_MS:
         return sent_at - (made_at + _RESOLUTION_MS)

@@ -1,14 +1,15 @@
-"""The queues of a pull worker: which one it asks first, and the polls that tell an idle worker of a run at once."""
+"""The queues of a pull worker: which one it asks first, and the polls that bring an idle worker a run at once."""
 
 import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
-from onthedot.core.ports import Deadline, QueueCounts, Received, RunMessage, RunQueues
+from onthedot.core.ports import Received, RunQueues
 from onthedot.core.schema import PRIORITIES
 from onthedot.workers.lease import VISIBILITY_MS
 
@@ -81,8 +82,8 @@ POLL_SECONDS: Final = 5.0
 """The length of a long poll. A worker that is stopped waits for its polls to end."""
 
 
-class PolledQueues(RunQueues):
-    """A pool's queues with long polls. `receive` returns messages that a poll has received before it asks the queues.
+class QueuePolls:
+    """Long polls of a pool's queues. The messages that they receive are kept until `take`.
 
     Each poll asks for one message, so that it keeps few messages from other workers. A poll cannot be interrupted: a
     message that arrives after `pause` goes back to its queue at once.
@@ -157,50 +158,27 @@ class PolledQueues(RunQueues):
         with self._changed:
             self._polled.discard(priority)
             self._error = self._noted(priority, error) or self._error
-            rejected = () if self._accepting else received
             if self._accepting:
                 self._arrived += received
+                received = ()
             self._changed.notify_all()
-        self._give_back(rejected)
+        self._give_back(received)
 
     def _noted(self, priority: Priority, error: Exception | None) -> Exception | None:
-        """Note a queue that fails. Return the error that `wait` has to raise, if there is one."""
+        """Return the error that `wait` has to raise: a bug, or Unavailable when all queues fail."""
         if not isinstance(error, Unavailable):
             return error
         _LOG.warning("unavailable: queue %s of pool %s: %s", priority.value, self._pool, error)
         self._failing[priority] = error
         return error if len(self._failing) == len(PRIORITIES) else None
 
+    def take(self, order: Sequence[Priority]) -> list[Received]:
+        """Return the messages that have arrived, and keep them no longer."""
+        with self._changed:
+            arrived, self._arrived = self._arrived, []
+        return sorted(arrived, key=lambda received: order.index(received.message.priority))
+
     def _give_back(self, messages: Sequence[Received]) -> None:
         for received in messages:
-            try:
+            with suppress(Unavailable):  # the message becomes visible by itself, a little later
                 self._queues.hide(received, 0)
-            except Unavailable:
-                continue  # the message becomes visible by itself, a little later
-
-    def receive(
-        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
-    ) -> Sequence[Received]:
-        """Return messages of this priority that polls have received. If there are none, ask the queue."""
-        with self._changed:
-            arrived = [one for one in self._arrived if one.message.priority is priority][:maximum]
-            self._arrived = [one for one in self._arrived if one not in arrived]
-        return arrived or self._queues.receive(pool, priority, maximum, visibility_ms=visibility_ms, wait_ms=wait_ms)
-
-    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
-        return self._queues.send(messages, deadline)
-
-    def visible(self, pool: str, priority: Priority) -> int:
-        return self._queues.visible(pool, priority)
-
-    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
-        return self._queues.oldest_age_ms(pool, priority)
-
-    def counts(self, pool: str, priority: Priority) -> QueueCounts:
-        return self._queues.counts(pool, priority)
-
-    def delete(self, received: Received) -> None:
-        self._queues.delete(received)
-
-    def hide(self, received: Received, milliseconds: int) -> None:
-        self._queues.hide(received, milliseconds)

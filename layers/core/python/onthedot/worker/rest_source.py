@@ -5,8 +5,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from dataclasses import asdict, replace
+from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -22,10 +22,9 @@ from onthedot.core.choices import Priority, Requirements
 from onthedot.core.errors import OnthedotError, Unavailable, WorkerNotFound
 from onthedot.core.leases import Fenced, LeaseExtended
 from onthedot.core.pools import worker_needs
-from onthedot.core.ports import Answer, Call, Performer
-from onthedot.core.progress import LatestProgress, ProgressReport
+from onthedot.core.ports import Answer, Call
+from onthedot.core.progress import ProgressReport
 from onthedot.core.records import Definition
-from onthedot.core.stopping import Stop
 from onthedot.targets import types as targets
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
 from onthedot.workers.lost import LEASE_REPLY_MS
@@ -68,7 +67,6 @@ class RestClient:
 
 
 def _for_a_worker(error: ClientError) -> OnthedotError | None:
-    """Return the work source's error for this one, if it has one."""
     match error:
         case Unauthorized():
             return NotAllowed("the token is not valid, or no longer valid; set ONTHEDOT_TOKEN to a valid one")
@@ -84,24 +82,12 @@ ERROR_CHARACTERS: Final = 2_000
 CLASS_CHARACTERS: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """The parts of a lease that later calls need."""
-
-    receipt: str | None
-    """The sealed receipt of the run's message, which the worker sends back with every call about the run."""
-    lease_seconds: float
-
-
 def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
-    """Return the task of a lease, which counts from this time of the worker's own clock.
-
-    Raise KeyError, TypeError or ValueError when the view is not a lease that this version can read.
-    """
+    """Raise KeyError, TypeError or ValueError when this version cannot read the lease."""
     target = targets.from_json(view["target"])
     required = view["requirements"]
     requirements = Requirements(
-        tuple(required["capabilities"]), required["cpu"], required["memory_mb"], required.get("storage_mb", 0)
+        tuple(required["capabilities"]), required["cpu"], required["memory_mb"], required["storage_mb"]
     )
     definition = Definition(target, requirements=requirements, timeout_seconds=int(view["timeout_seconds"]))
     call = Call(
@@ -114,8 +100,8 @@ def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
         payload=json_text.to_bytes(view["payload"]),
         timeout_ms=definition.timeout_seconds * 1000,
         signature=dict(view["signature"]),
-        traceparent=str(view.get("traceparent", "")),
-        started_at=parse_instant(view["started_at"]) if "started_at" in view else 0,
+        traceparent=str(view["traceparent"]),
+        started_at=parse_instant(view["started_at"]),
     )
     return Task(
         run_id=call.run_id,
@@ -124,29 +110,25 @@ def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
         needs=worker_needs(target, requirements, definition.timeout_seconds),
         alone=bool(view["alone"]),
         lease_end=begun_at + float(view["lease_seconds"]),
-        perform=partial(_perform, call),
-        source_note=Note(view["receipt"], float(view["lease_seconds"])),
+        perform=lambda target, stop, progress: target.perform(replace(call, stop=stop, progress=progress)),
+        # Every call about the run sends its sealed receipt back.
+        source_note={"receipt": view["receipt"], "lease_seconds": float(view["lease_seconds"])},
     )
 
 
 def report_of(task: Task, answer: Answer, worker_id: str) -> dict[str, Any]:
-    status = "SUCCEEDED" if answer.ok else "LOST" if answer.lost else "RELEASED" if answer.handed_back else "FAILED"
-    whole = {
-        "status": status,
+    report = {
+        "status": answer.outcome.upper(),
         "attempt": task.attempt,
         "worker_id": worker_id,
-        "receipt": task.source_note.receipt,
+        "receipt": task.source_note["receipt"],
         "result": answer.result if answer.ok else None,
         "error": None if answer.ok else (answer.error or "failed without giving a reason")[:ERROR_CHARACTERS],
         "error_class": answer.error_class and answer.error_class[:CLASS_CHARACTERS],
         "retryable": None if answer.ok else answer.retryable,
         "retry_after_seconds": None if answer.retry_after_ms is None else answer.retry_after_ms / 1000,
     }
-    return {name: value for name, value in whole.items() if value is not None}
-
-
-def _perform(call: Call, target: Performer, stop: Stop, progress: LatestProgress) -> Answer:
-    return target.perform(replace(call, stop=stop, progress=progress))
+    return _without_none(report)
 
 
 LEASE_SECONDS: Final = LEASE_REPLY_MS / 1000
@@ -155,66 +137,39 @@ LEASE_SECONDS: Final = LEASE_REPLY_MS / 1000
 The API may wait the last two seconds until a run is due, and starts up to ten runs.
 """
 _FENCED: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
-"""Replies that say that the run does not belong to this attempt any more."""
+"""Replies that say that the run no longer belongs to this attempt."""
 _CUT_CHARACTERS: Final = 500
-"""Length of a result that is cut because the API refused it."""
 
 log = logging.getLogger(__name__)
 
 
 class RestWorkSource(WorkSource):
-    """A work source on the REST API."""
-
     notices_work = False
 
     def __init__(self, api: RestClient, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._api = api
         self._monotonic = monotonic
-        self._offer: Offer | None = None
         self._worker_id = ""
         self._ask_now = threading.Event()
-        self._takes_ended = False
-        """Whether the API takes the field `ended` of a heartbeat."""
         self._wait_seconds = 0.0
         """How long a lease lets the API wait for a run. 0: the API does not wait, so the worker asks at intervals."""
         self._has_waited = False
         """Whether the last lease waited for long, so that the next one need not be delayed."""
 
     def register(self, offer: Offer) -> str:
-        """Register the worker for the token's tenant."""
-        body: dict[str, Any] = {
-            "pool": offer.pool,
-            "capabilities": sorted(offer.capabilities),
-            "resources": asdict(offer.resources),
-            "host": offer.host,
-        }
-        if offer.worker_id is not None:
-            body["worker_id"] = offer.worker_id
+        body = {**asdict(offer), "capabilities": sorted(offer.capabilities)}
         try:
-            registered = self._api.post("/v1/workers/register", body)
+            registered = self._api.post("/v1/workers/register", _without_none(body))
         except ClientError as refusal:
             raise NotAllowed(f"the API refused to register this worker: {refusal}") from refusal
         self._worker_id = str(registered["worker_id"])
-        self._wait_seconds = float(registered.get("longest_wait_seconds", 0))  # an older API does not say it
-        self._takes_ended = "recent" in registered
-        self._offer = replace(offer, worker_id=self._worker_id)
+        self._wait_seconds = float(registered["longest_wait_seconds"])
         return self._worker_id
 
     def send_heartbeat(self, load: Load) -> None:
-        body: dict[str, Any] = {
-            "running": list(load.running),
-            "used": asdict(load.used),
-            "stopping": load.stopping,
-            "stopped": load.stopped,
-        }
-        if load.recent and self._takes_ended:
-            body["ended"] = list(load.recent)
-        try:
-            self._post("heartbeat", body)
-        except WorkerNotFound:
-            if self._offer is not None:
-                self.register(self._offer)
-                self._post("heartbeat", body)
+        body = asdict(load)
+        body["ended"] = body.pop("recent")
+        self._post("heartbeat", body)
 
     def lease(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
         """Ask the API for runs. An API that can wait replies when there is one, or when this worker stops."""
@@ -234,16 +189,13 @@ class RestWorkSource(WorkSource):
         took = self._monotonic() - asked_at
         self._has_waited = bool(self._wait_seconds) and took >= self._wait_seconds / 2
         # The leases begin when the API has waited. It cannot have waited for longer than its reply took.
-        begun_at = asked_at + min(reply.get("waited_ms", 0) / 1000, took)
+        begun_at = asked_at + min(reply["waited_ms"] / 1000, took)
         if reply["runs"] and asked_at + took - begun_at > LEASE_SECONDS:
             raise Unavailable("the reply to a lease call came too late; its runs will be delivered again")
         return LeasedTasks(list(_tasks(reply["runs"], begun_at)), bool(reply["alone_waiting"]))
 
     def wait(self, seconds: float) -> bool:
-        """Wait for this time, or until `pause` or the end of a task, which may have woken a run at a gate.
-
-        A run may always be there. After a lease for which the API waited, do not wait.
-        """
+        """Wait for this time, or until `pause` or the end of a task, which may have woken a run at a gate."""
         if not self._has_waited:
             self._ask_now.wait(seconds)
         self._ask_now.clear()
@@ -253,14 +205,13 @@ class RestWorkSource(WorkSource):
         self._ask_now.set()
 
     def close(self) -> None:
-        """Do nothing: runs arrive only with the reply to `lease`."""
+        """Nothing is under way: runs arrive only with the reply to `lease`."""
 
     def extend_lease(self, task: Task, progress: ProgressReport | None = None) -> LeaseExtended | Fenced:
-        """Send a heartbeat of the run. The new lease counts from before the call."""
         body = {
             "attempt": task.attempt,
             "worker_id": self._worker_id,
-            "receipt": task.source_note.receipt,
+            "receipt": task.source_note["receipt"],
             "progress": None if progress is None else {"fraction": progress.fraction, "text": progress.text},
         }
         asked_at = self._monotonic()
@@ -268,7 +219,7 @@ class RestWorkSource(WorkSource):
             reply = self._api.post(f"/v1/executions/{task.run_id}/heartbeat", _without_none(body))
         except ClientError as refusal:
             return _fenced_or_raise(refusal)
-        return LeaseExtended(asked_at + task.source_note.lease_seconds, bool(reply["cancel_requested"]))
+        return LeaseExtended(asked_at + task.source_note["lease_seconds"], bool(reply["cancel_requested"]))
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
         try:
@@ -302,10 +253,7 @@ class RestWorkSource(WorkSource):
 
 
 def _tasks(views: Sequence[Mapping[str, Any]], begun_at: float) -> Iterator[Task]:
-    """Yield the leases that this version can read. They count from `begun_at`.
-
-    A lease that a newer API describes in another way is skipped, and its attempt is lost.
-    """
+    """Yield the leases that this version can read. The attempts of others are lost."""
     for view in views:
         try:
             yield task_from(view, begun_at)

@@ -21,7 +21,6 @@ from onthedot.workers.records import Resources
 from onthedot.workers.registrations import Offer
 
 MOST_AT_ONCE: Final = 10
-"""Runs that one lease asks for at most."""
 LONG_WAIT_SECONDS: Final = 20.0
 LAST_REPORTS_SECONDS: Final = 5.0
 """Time for the reports of tasks that were stopped at the end, after the targets' own time to end."""
@@ -42,7 +41,6 @@ class Pace:
     errors: tuple[float, float] = (0.5, 30.0)
     """The first and the longest pause after a call that was Unavailable."""
     grace: float = 25.0
-    """How long a stopped worker lets its tasks finish."""
     alone: float = 300.0
     """How long the worker leases nothing for a run that must be alone. After this time another worker may have that
     run."""
@@ -73,7 +71,13 @@ class Runtime:
         self._running_tasks = RunningTasks(offer.resources, monotonic)
         self._task_threads = TaskThreads(source, self._running_tasks, target, monotonic)
         self._protection = TaskProtection(agent, self._running_tasks, pace.grace, monotonic) if agent else None
-        self._heartbeat = Heartbeat(source, self._running_tasks, monotonic, self._task_threads.abandon)
+        self._heartbeat = Heartbeat(
+            source,
+            self._running_tasks,
+            monotonic,
+            register=lambda: source.register(self._offer),
+            abandon=self._task_threads.abandon,
+        )
         self._heartbeat_threads = HeartbeatThreads(
             self._beat,
             self._heartbeat.watch,
@@ -100,10 +104,7 @@ class Runtime:
         self._running_tasks.wake()
 
     def stop_now(self) -> None:
-        """Ask all running tasks to stop, without any grace.
-
-        An attempt that is not reported by then is lost: the sweep or another worker finds it.
-        """
+        """Ask all running tasks to stop, without any grace. An attempt that is not reported by then is lost."""
         self.stop()
         self._ask_all_to_stop()
 
@@ -138,7 +139,6 @@ class Runtime:
         return None
 
     def _turn(self) -> None:
-        """Lease as many tasks as the free resources allow, or wait until resources are free and a task is there."""
         tasks = self._running_tasks
         if not self._may_lease():
             self._source.pause()
@@ -224,5 +224,5 @@ class Runtime:
             log.error("not_reported: run %s; it will be retried when its lease ends", left.task.run_id)
         try:
             self._source.send_heartbeat(tasks.load(stopped=True))
-        except (Unavailable, NotAllowed) as error:
+        except (Unavailable, NotAllowed, WorkerNotFound) as error:
             log.warning("good_bye_failed: %s", error)

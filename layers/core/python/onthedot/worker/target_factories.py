@@ -14,7 +14,6 @@ class TargetOptions:
     """The targets that the operator of a worker allows, beside calls over the network."""
 
     allow_private: bool = False
-    """Whether targets may be called at loopback and private addresses."""
     shell: bool = False
     app: str | None = None
     """The module whose `@job` handlers the worker runs."""

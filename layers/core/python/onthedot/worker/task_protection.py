@@ -38,17 +38,13 @@ log = logging.getLogger(__name__)
 
 
 class EcsAgent:
-    """The agent of ECS, as a task reaches it at the URI of its environment."""
-
     def __init__(self, uri: str) -> None:
         self._http = HttpTransport(uri, _CALL_SECONDS)
 
     def protect(self) -> None:
-        """Protect the task, or renew its protection. Raise Unavailable when ECS did not do it."""
         self._put({"ProtectionEnabled": True, "ExpiresInMinutes": PROTECTED_MINUTES})
 
     def release(self) -> None:
-        """End the protection. Raise Unavailable when ECS did not do it."""
         self._put({"ProtectionEnabled": False})
 
     def _put(self, wanted: dict[str, Any]) -> None:
@@ -95,7 +91,6 @@ class TaskProtection:
         return now < self._rests_until or (since is not None and now - since >= ON_END_SECONDS)
 
     def look(self) -> None:
-        """Protect the task if it has a long run, and release it when it had none for a while."""
         now = self._monotonic()
         if any(running.task.needs.seconds > self._grace for running in self._running_tasks.running()):
             self._last_long_run = now

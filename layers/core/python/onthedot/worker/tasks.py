@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from onthedot.core.errors import Unavailable
+from onthedot.core.errors import Unavailable, WorkerNotFound
 from onthedot.core.finish import NOT_EXTENDED, OVERRUN, answer_for_stopped
 from onthedot.core.leases import Fenced, LeaseKeeper, RunningAttempt
 from onthedot.core.ports import Answer, Performer
@@ -44,7 +44,6 @@ class RunningTasks:
         """The latest runs that ended and that no heartbeat has named, the latest first."""
 
     def add(self, task: Task) -> RunningTask:
-        """Count the task as running from now on."""
         running = RunningTask(lease_end=task.lease_end, task=task, began=self._monotonic())
         with self._changed:
             self._running.append(running)
@@ -89,7 +88,6 @@ class RunningTasks:
             return self._changed.wait_for(condition, seconds)
 
     def wake(self) -> None:
-        """Let all waiting threads evaluate their condition again."""
         with self._changed:
             self._changed.notify_all()
 
@@ -111,7 +109,7 @@ log = logging.getLogger(__name__)
 
 
 class TaskThreads:
-    """The threads of a worker's tasks. They run tasks side by side and report each task once."""
+    """A thread for each task of a worker. Each task is reported once."""
 
     def __init__(
         self,
@@ -134,10 +132,7 @@ class TaskThreads:
         threading.Thread(target=self._execute, args=(running,), name=f"run-{task.run_id}", daemon=True).start()
 
     def abandon(self, running: RunningTask) -> None:
-        """Report a task whose target does not end, and do not wait for its thread.
-
-        The caller has called `may_report` before.
-        """
+        """Report a task whose target does not end. The caller has called `may_report` before."""
         log.error("left_behind: run %s did not stop when asked to", running.task.run_id)
         answer = answer_for_stopped(running.stop.reason or "", None)
         threading.Thread(target=self._conclude, args=(running, answer), name="report", daemon=True).start()
@@ -166,9 +161,7 @@ class TaskThreads:
     def _conclude(self, running: RunningTask, answer: Answer) -> None:
         try:
             fenced = (
-                Fenced("the run does not belong to this attempt any more")
-                if running.fenced
-                else self._report(running, answer)
+                Fenced("the run no longer belongs to this attempt") if running.fenced else self._report(running, answer)
             )
             self._log_end(running, answer, fenced)
         except (Unavailable, NotAllowed) as error:
@@ -192,7 +185,7 @@ class TaskThreads:
 
     def _log_end(self, running: RunningTask, answer: Answer, fenced: Fenced | None) -> None:
         task = running.task
-        ended = "fenced off" if fenced else _outcome_word(answer)
+        ended = "fenced off" if fenced else answer.outcome
         why = fenced.why if fenced else answer.error
         log.info(
             "run %s attempt %d %s in %.3f s%s",
@@ -203,12 +196,6 @@ class TaskThreads:
             f": {redacted(why)}" if why else "",
             extra={"run": task.run_id, "attempt": task.attempt, "ended": ended, "error_class": answer.error_class},
         )
-
-
-def _outcome_word(answer: Answer) -> str:
-    if answer.ok:
-        return "succeeded"
-    return "lost" if answer.lost else "released" if answer.handed_back else "failed"
 
 
 STOP_PATIENCE: Final = 3.0
@@ -225,9 +212,12 @@ class Heartbeat:
         source: WorkSource,
         running_tasks: RunningTasks,
         monotonic: Callable[[], float],
+        *,
+        register: Callable[[], object],
         abandon: Callable[[RunningTask], None],
     ) -> None:
         self._source = source
+        self._register = register
         self._running_tasks = running_tasks
         self._monotonic = monotonic
         self._abandon = abandon
@@ -239,12 +229,16 @@ class Heartbeat:
     def beat(self, *, stopping: bool = False) -> bool:
         """Extend every lease and send the load. Return whether each extension was answered.
 
-        Raise NotAllowed when the worker may not work any more. The next heartbeat repeats a call that was Unavailable.
+        Register a worker again that the registry has forgotten. The next heartbeat repeats a call that was Unavailable.
         """
         all_answered = self._keeper.extend_all()
         load = self._running_tasks.load(stopping=stopping)
         try:
-            self._source.send_heartbeat(load)
+            try:
+                self._source.send_heartbeat(load)
+            except WorkerNotFound:
+                self._register()
+                self._source.send_heartbeat(load)
         except Unavailable as error:
             if not self._failing:
                 log.warning("heartbeat_failed: %s", error)

@@ -59,11 +59,9 @@ class WorkSource(Protocol):
 
     def register(self, offer: Offer) -> str:
         """Register the worker with its offer, and return its id. Raise NotAllowed when it may not work here."""
-        ...
 
     def send_heartbeat(self, load: Load) -> None:
-        """Report that the worker lives, and its load. Register a worker again that the registry has forgotten."""
-        ...
+        """Report that the worker lives, and its load. Raise WorkerNotFound when the registry has forgotten it."""
 
     def lease(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
         """Start up to `most` runs that fit into the free resources, from the queues in this order.
@@ -71,27 +69,18 @@ class WorkSource(Protocol):
         A source may wait for a first run. The heartbeat that reports a stopping worker ends its wait.
         `idle` says that no task runs on the worker now. Raise WorkerNotFound when the worker must register again.
         """
-        ...
 
     def wait(self, seconds: float) -> bool:
         """Wait until a task may be there, and return whether one may be. `pause` ends the wait early."""
-        ...
 
     def pause(self) -> None:
         """Accept nothing until the next `lease` or `wait`. A run that arrives meanwhile goes to another worker."""
-        ...
 
     def close(self) -> None:
         """Wait until nothing can arrive for this worker any more. The worker calls it once, when it ends."""
-        ...
 
     def extend_lease(self, task: Task, progress: ProgressReport | None = None) -> LeaseExtended | Fenced:
         """Extend the lease of the run with a report about it, and hide its message for longer."""
-        ...
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
-        """Record the end of the attempt. Repeating the report is harmless.
-
-        Return Fenced when the run does not belong to this attempt any more. Nothing was written then.
-        """
-        ...
+        """Record the end of the attempt, once. Return Fenced, and write nothing, when it no longer owns the run."""

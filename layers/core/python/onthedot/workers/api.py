@@ -38,7 +38,6 @@ MAX_BEAT: Final = 320 * 1024
 MAX_LEASES: Final = 10
 PULL_POOL: Final = "pull"
 MOST_MB: Final = 100_000_000
-"""The most memory and storage that a worker can have."""
 
 
 def _pull_pool(name: str) -> str:
@@ -253,10 +252,6 @@ def worker_view(worker: WorkerRecord, now: int, longest_wait_seconds: int) -> Wo
 
 
 def lease_view(lease: LeasedRun, call: Call) -> LeaseView:
-    """Return a leased run with the secrets of its target.
-
-    The worker must send the payload as compact JSON in UTF-8, because the signature is made from these bytes.
-    """
     run, definition = lease.run, call.definition
     return {
         "execution_id": run.run_id,
@@ -270,6 +265,7 @@ def lease_view(lease: LeasedRun, call: Call) -> LeaseView:
         "lease_seconds": LEASE_SECONDS,
         "alone": lease.alone,
         "target": cast(TargetView, targets.to_json(definition.target)),
+        # The worker must send it as compact JSON in UTF-8, because the signature is made from these bytes.
         "payload": json.loads(call.payload),
         "timeout_seconds": definition.timeout_seconds,
         "requirements": requirements_view(definition.requirements),
@@ -306,18 +302,15 @@ def register_worker(context: RequestContext) -> WorkerView:
 
 
 def beat_worker(context: RequestContext) -> WorkerView:
-    """Record the heartbeat and the load of a worker."""
     load = read_body(BeatFields, context.request.body, MAX_BEAT).load()
     return _shown(context, registrations.beat_worker(context.engine, context.tenant, context.id, load))
 
 
 def show_worker(context: RequestContext) -> WorkerView:
-    """Answer one worker."""
     return _shown(context, registrations.see_worker(context.engine, context.tenant, context.id))
 
 
 def list_workers(context: RequestContext) -> WorkersView:
-    """Answer the workers that may run the tenant's jobs."""
     query = read_model(WorkersQuery, context.request.query)
     found = registrations.list_workers(
         context.engine,
@@ -333,9 +326,7 @@ def lease(context: RequestContext) -> LeasesView:
     request = LeaseRequest(
         most=fields.max,
         priorities=[Priority(name) for name in fields.priorities],
-        cpu=None if fields.free is None else fields.free.cpu,
-        memory_mb=None if fields.free is None else fields.free.memory_mb,
-        storage_mb=None if fields.free is None else fields.free.storage_mb,
+        free={} if fields.free is None else fields.free.model_dump(exclude_none=True),
         idle=fields.idle,
         wait_ms=round(fields.wait_seconds * 1000),
         gone=context.request.gone,

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from typing import Final
 
 from onthedot.core import lifecycle, patience
@@ -25,16 +24,11 @@ from onthedot.jobs.run_extra import refuse_stopped
 from onthedot.workers.records import MOST_ASSIGNED, WorkerRecord, WorkerStatus
 from onthedot.workers.registrations import end_wait, see_worker
 
+BUSY_HIDE_MS: Final = 1_000
+ASSIGNED_HIDE_MS: Final = 15_000
+"""How long to hide a message whose run was assigned to another worker. After that, it may be assigned again.
 
-class HandOver(Enum):
-    """What became of a run that a worker cannot take."""
-
-    ASSIGNED = auto()
-    """It is assigned to a live worker that can run it."""
-    BUSY = auto()
-    """Live workers can run it, and as many runs as allowed are assigned to each of them."""
-    NO_WORKER = auto()
-    """No live worker can run it, or none is known because the registry cannot be read."""
+The other worker takes it with its next lease, if it lives and no gate refuses the run meanwhile."""
 
 
 @dataclass(slots=True)
@@ -45,31 +39,37 @@ class OtherWorkers:
     unable: WorkerRecord
     _live: list[WorkerRecord] | None = None
 
-    def take(self, message: RunMessage, needs: Needs | None) -> HandOver:
-        """Assign the run to a worker that can run it. None as `needs`: they are read, if a worker serves the tenant."""
+    def take(self, message: RunMessage, needs: Needs | None) -> int | None:
+        """Assign the run to a worker that can run it, and return how long to hide its message.
+
+        None: no live worker can run it, or none is known because the registry cannot be read. `needs` that are None are
+        read, if a worker serves the tenant.
+        """
         try:
             return self._assign(message.run_id, self._able_to_run(message, needs))
         except OnthedotError:
-            return HandOver.NO_WORKER
+            return None
 
-    def _assign(self, run_id: str, able: list[WorkerRecord]) -> HandOver:
+    def _assign(self, run_id: str, able: list[WorkerRecord]) -> int | None:
         if not able:
-            return HandOver.NO_WORKER
+            return None
         least = min(able, key=lambda worker: len(worker.assigned))
         if run_id in least.assigned:
-            return HandOver.ASSIGNED
+            return ASSIGNED_HIDE_MS
         if len(least.assigned) >= MOST_ASSIGNED:
-            return HandOver.BUSY
+            return BUSY_HIDE_MS
         if not self.engine.registry.assign(least.worker_id, run_id):
-            return HandOver.NO_WORKER
+            return None
         end_wait(self.engine, least.worker_id)
         told = replace(least, assigned=least.assigned | {run_id})
         self._live = [told if worker is least else worker for worker in self._live or ()]
-        return HandOver.ASSIGNED
+        return ASSIGNED_HIDE_MS
 
     def _able_to_run(self, message: RunMessage, needs: Needs | None) -> list[WorkerRecord]:
         serving = [worker for worker in self._others() if worker.tenant in (None, message.tenant)]
-        needs = needs if needs or not serving else _needs_of_run(self.engine, message.run_id)
+        if serving and needs is None and (run := self.engine.store.get(message.run_id)) is not None:
+            definition = definition_of(self.engine, run)
+            needs = None if definition is None else needs_of_definition(definition)
         return [] if needs is None else [worker for worker in serving if worker.can_do(needs)]
 
     def _others(self) -> list[WorkerRecord]:
@@ -86,14 +86,7 @@ class OtherWorkers:
 
 
 def needs_of_definition(definition: Definition) -> Needs:
-    """Return the needs that a worker must meet for this work."""
     return worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
-
-
-def _needs_of_run(engine: Engine, run_id: str) -> Needs | None:
-    run = engine.store.get(run_id)
-    definition = None if run is None else definition_of(engine, run)
-    return None if definition is None else needs_of_definition(definition)
 
 
 TRIES: Final = 5
@@ -148,17 +141,13 @@ def _refuse_unable(engine: Engine, job: Record, worker: WorkerRecord) -> None:
 
 
 RENEW_AFTER: Final = MOST_RECEIVES[PoolKind.PULL] // 5
-"""Deliveries of a message after which it is renewed."""
 RENEWED_DELAY_MS: Final = 30_000
 """The delay of a renewed message. It must not arrive before the run has its new generation, so half of it is for that
 write."""
 
 
 def give_back(engine: Engine, received: Received, after_ms: int | None) -> None:
-    """Have the message delivered again after this time. None: when the time of its receive is over.
-
-    If this fails, the queue delivers it again by itself.
-    """
+    """Have the message delivered again after this time. None, or a failure: when the time of its receive is over."""
     with suppress(OnthedotError):
         if received.receive_count >= RENEW_AFTER and _renew(engine, received.message):
             engine.queues.delete(received)

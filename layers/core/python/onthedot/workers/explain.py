@@ -1,7 +1,6 @@
-"""Explain whether the workers of a pull pool can run a run that waits for them, and what they lack."""
+"""Whether the workers of a pull pool can run a run that waits for them, and what they lack."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from onthedot.core.clock import format_instant
@@ -9,7 +8,6 @@ from onthedot.core.pools import Needs
 from onthedot.core.reasons import Reason, in_short
 from onthedot.core.records import Record, Status
 from onthedot.engine import Engine
-from onthedot.gates.explained import HeldPlace
 from onthedot.gates.show import NamedRuns, read_named
 from onthedot.workers.records import Resources, WorkerRecord, WorkerStatus
 
@@ -18,9 +16,7 @@ UNABLE: Final = "no_worker"
 NO_ROOM: Final = "no_room"
 """The code of the reason that each live worker that can run a run is full."""
 MOST_NAMED: Final = 2
-"""Runs of a full worker that a reason names."""
 _ENDINGS: Final = {WorkerStatus.LOST: "was lost", WorkerStatus.STOPPED: "stopped"}
-"""Words for workers that are no longer alive."""
 
 
 def whose_turn(run_id: str, workers: Sequence[WorkerRecord], now: int) -> str | None:
@@ -50,45 +46,17 @@ def why_no_worker(
     `alone`: the run lost a worker before, so its worker must be idle. `say_ago`: say how long ago a worker was lost,
     and not at which instant.
     """
-    of_pool = [worker for worker in workers if worker.pool == pool]
-    own = [worker for worker in of_pool if worker.tenant in (None, tenant)]
+    own = [worker for worker in workers if worker.pool == pool and worker.tenant in (None, tenant)]
     serving = [worker for worker in own if worker.status(now) is WorkerStatus.ACTIVE]
-    able = _able(pool, tenant, needs, workers, now)
+    able = [worker for worker in serving if worker.can_do(needs)]
     if not able:
-        others = any(worker.status(now) is WorkerStatus.ACTIVE for worker in of_pool if worker not in own)
+        others = (worker for worker in workers if worker.pool == pool and worker.tenant not in (None, tenant))
+        named = tenant if any(worker.status(now) is WorkerStatus.ACTIVE for worker in others) else None
         gone = _ended([worker for worker in own if worker.can_do(needs)], now, say_ago=say_ago)
-        unserved = _unserved(pool, tenant if others else None, gone)
-        return _unable(pool, tenant if others else None, needs, serving, gone) if serving else unserved
+        return _unable(pool, named, needs, serving, gone) if serving else _unserved(pool, named, gone)
     if any(worker.free().fits(needs) and not (alone and worker.load.running) for worker in able):
         return None
     return _full(pool, needs, able, alone=alone)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerPlaces:
-    """A full worker, and the runs that have its places, the longest first. Only runs of one tenant are named."""
-
-    worker: WorkerRecord
-    longest: Sequence[HeldPlace] = ()
-    """At most `MOST_NAMED`."""
-    of_others: bool = False
-    """Whether it has runs of other tenants."""
-
-
-def full_worker(  # noqa: PLR0917 - the facts of a run
-    pool: str, tenant: str, needs: Needs, workers: Sequence[WorkerRecord], now: int, alone: bool = False
-) -> WorkerRecord | None:
-    """Return the worker of which `why_no_worker` speaks when all that can run it are full. None: none can run it."""
-    able = _able(pool, tenant, needs, workers, now)
-    return _nearest(able, needs, alone=alone) if able else None
-
-
-def with_holders(reason: Reason, places: WorkerPlaces) -> Reason:
-    """Return the reason that workers are full, with the runs because of which the worker that it names is full."""
-    said = [f"{place.name} runs there since {format_instant(place.since)}" for place in places.longest]
-    if not said and places.of_others:
-        said = ["it has runs of other tenants"]
-    return Reason(reason.code, "; ".join([reason.message, *([", ".join(said)] if said else [])]))
 
 
 def holds_up(worker: WorkerRecord, queue: str, waiting: int) -> Reason | None:
@@ -99,12 +67,6 @@ def holds_up(worker: WorkerRecord, queue: str, waiting: int) -> Reason | None:
     return Reason("worker_full", f"{_places_in_use(worker)}, and {runs} in queue {queue}")
 
 
-def _able(pool: str, tenant: str, needs: Needs, workers: Sequence[WorkerRecord], now: int) -> Sequence[WorkerRecord]:
-    """Return the live workers that could run it if they had no other run."""
-    own = [worker for worker in workers if worker.pool == pool and worker.tenant in (None, tenant)]
-    return [worker for worker in own if worker.status(now) is WorkerStatus.ACTIVE and worker.can_do(needs)]
-
-
 def _nearest(able: Sequence[WorkerRecord], needs: Needs, *, alone: bool) -> WorkerRecord:
     """Return the worker that lacks least: for a run that must be alone, the one with the fewest runs."""
     if alone:
@@ -112,46 +74,40 @@ def _nearest(able: Sequence[WorkerRecord], needs: Needs, *, alone: bool) -> Work
     return min(able, key=lambda worker: len(_short_of(worker.free(), needs)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    """A worker that could run it, and is no longer alive."""
-
-    worker_id: str
-    how: str
-
-
-def _ended(able: Sequence[WorkerRecord], now: int, *, say_ago: bool) -> _Ended | None:
-    """Return the worker that was alive last. None: each of them is alive."""
+def _ended(able: Sequence[WorkerRecord], now: int, *, say_ago: bool) -> tuple[str, str] | None:
+    """Return the id of the worker that was alive last, and how it ended. None: each of them is alive."""
     ended = [worker for worker in able if worker.status(now) in _ENDINGS]
     if not ended:
         return None
     last = max(ended, key=lambda worker: worker.heartbeat_at)
     at = last.heartbeat_at
     when = f"{in_short((now - at) / 1000)} ago" if say_ago else f"at {format_instant(at)}"
-    return _Ended(last.worker_id, f"{_ENDINGS[last.status(now)]} {when}")
+    return last.worker_id, f"{_ENDINGS[last.status(now)]} {when}"
 
 
-def _unserved(pool: str, tenant: str | None, gone: _Ended | None) -> Reason:
+def _unserved(pool: str, tenant: str | None, gone: tuple[str, str] | None) -> Reason:
     """Say that no worker serves the tenant. It is None when the pool has no live worker at all."""
     alive = (
         f"worker of pool {pool} is alive" if tenant is None else f"live worker of pool {pool} serves tenant {tenant}"
     )
-    lost = "" if gone is None else f": worker {gone.worker_id} {gone.how}"
+    lost = "" if gone is None else f": worker {gone[0]} {gone[1]}"
     return Reason(UNABLE, f"no {alive}{lost}; start one")
 
 
-def _unable(pool: str, tenant: str | None, needs: Needs, live: Sequence[WorkerRecord], gone: _Ended | None) -> Reason:
+def _unable(
+    pool: str, tenant: str | None, needs: Needs, live: Sequence[WorkerRecord], gone: tuple[str, str] | None
+) -> Reason:
     """Say what the live workers lack. `tenant` is None when the pool has no live worker of others."""
     nearest = min(live, key=lambda worker: len(_lacking(worker, needs)))
     lacking = f"{nearest.worker_id} lacks {', '.join(_lacking(nearest, needs))}"
-    could = "" if gone is None else f"; worker {gone.worker_id} could, and {gone.how}"
+    could = "" if gone is None else f"; worker {gone[0]} could, and {gone[1]}"
     if len(live) == 1:
         serving = "" if tenant is None else f" that serves tenant {tenant}"
-        return Reason(UNABLE, f"the only live worker of pool {pool}{serving} cannot run it: {lacking}{could}")
-    serving = "" if tenant is None else f" that serve tenant {tenant}"
-    return Reason(
-        UNABLE, f"none of the {len(live)} live workers of pool {pool}{serving} can run it; worker {lacking}{could}"
-    )
+        said = f"the only live worker of pool {pool}{serving} cannot run it: {lacking}"
+    else:
+        serving = "" if tenant is None else f" that serve tenant {tenant}"
+        said = f"none of the {len(live)} live workers of pool {pool}{serving} can run it; worker {lacking}"
+    return Reason(UNABLE, f"{said}{could}")
 
 
 def _full(pool: str, needs: Needs, able: Sequence[WorkerRecord], *, alone: bool) -> Reason:
@@ -169,7 +125,6 @@ def _full(pool: str, needs: Needs, able: Sequence[WorkerRecord], *, alone: bool)
 
 
 def _why_full(worker: WorkerRecord, needs: Needs) -> list[str]:
-    """Say that the places of a worker are in use, and what else it has too little of."""
     places = [_places_in_use(worker)] if worker.free().concurrency < 1 else []
     short = _resources_short(worker.free(), needs)
     who = "it" if places else f"worker {worker.worker_id}"
@@ -193,33 +148,48 @@ def _short_of(resources: Resources, needs: Needs) -> list[str]:
 
 
 def _resources_short(resources: Resources, needs: Needs) -> list[str]:
-    short: list[str] = []
-    if resources.cpu < needs.cpu:
-        short.append(f"cpu ({resources.cpu:g} of {needs.cpu:g})")
-    if resources.memory_mb < needs.memory_mb:
-        short.append(f"memory_mb ({resources.memory_mb} of {needs.memory_mb})")
-    if resources.storage_mb < needs.storage_mb:
-        short.append(f"storage_mb ({resources.storage_mb} of {needs.storage_mb})")
-    return short
+    pairs = {name: (getattr(resources, name), getattr(needs, name)) for name in ("cpu", "memory_mb", "storage_mb")}
+    return [f"{name} ({has:.10g} of {needed:.10g})" for name, (has, needed) in pairs.items() if has < needed]
 
 
 MOST_READ: Final = 10
-"""Most runs of a worker that are read."""
 
 
-def read_places(engine: Engine, workers: Sequence[WorkerRecord], tenant: str) -> Mapping[str, WorkerPlaces]:
-    """Return the places of these workers by their ids. Runs of other tenants are not named. Raise Unavailable."""
-    named = read_named(engine, [run_id for worker in workers for run_id in worker.load.running[:MOST_READ]])
-    return {worker.worker_id: _places(worker, named, tenant) for worker in workers}
+def with_holders(
+    engine: Engine,
+    tenant: str,
+    full: Mapping[Reason, tuple[Record, Needs]],
+    workers: Sequence[WorkerRecord],
+    now: int,
+) -> Mapping[Reason, Reason]:
+    """Return reasons that workers are full with the runs because of which the worker that each names is full.
+
+    `full` has a run of each reason, and its needs. Runs of other tenants are not named. Raise Unavailable.
+    """
+    nearest = {}
+    for why, (run, needs) in full.items():
+        own = [worker for worker in workers if worker.pool == run.pool and worker.tenant in (None, run.tenant)]
+        able = [worker for worker in own if worker.status(now) is WorkerStatus.ACTIVE and worker.can_do(needs)]
+        if able:
+            nearest[why] = _nearest(able, needs, alone=run.losses > 0)
+    if not nearest:
+        return {}
+    named = read_named(engine, [run_id for worker in nearest.values() for run_id in worker.load.running[:MOST_READ]])
+    return {
+        why: Reason(why.code, "; ".join([why.message, *_holders(worker, named, tenant)]))
+        for why, worker in nearest.items()
+    }
 
 
-def _places(worker: WorkerRecord, named: NamedRuns, tenant: str) -> WorkerPlaces:
+def _holders(worker: WorkerRecord, named: NamedRuns, tenant: str) -> list[str]:
     found = [named.runs[run_id] for run_id in worker.load.running[:MOST_READ] if run_id in named.runs]
     # The record is as old as the last heartbeat: a run that it names may have ended since.
     running = [run for run in found if run.status is Status.RUNNING and run.worker == worker.worker_id]
-    own = sorted((run for run in running if run.tenant == tenant), key=_since)
-    longest = [HeldPlace(named.name(run.run_id) or run.job_id, _since(run)) for run in own[:MOST_NAMED]]
-    return WorkerPlaces(worker, longest, of_others=len(own) < len(running))
+    own = sorted((run for run in running if run.tenant == tenant), key=_since)[:MOST_NAMED]
+    if not own:
+        return ["it has runs of other tenants"] if running else []
+    said = (f"{named.name(run.run_id) or run.job_id} runs there since {format_instant(_since(run))}" for run in own)
+    return [", ".join(said)]
 
 
 def _since(run: Record) -> int:

@@ -16,7 +16,7 @@ from onthedot.core.send import message_for
 from onthedot.core.start import NEAR_MS, Done, Redeliver, Started, Verdict, Waits, start_run
 from onthedot.engine import Engine
 from onthedot.gates.wait import pass_on
-from onthedot.workers.assign import HandOver, OtherWorkers, delete, give_back, needs_of_definition
+from onthedot.workers.assign import OtherWorkers, delete, give_back, needs_of_definition
 from onthedot.workers.records import Resources, WorkerRecord
 
 HIDE_MS: Final = 3_000
@@ -60,7 +60,6 @@ class LeaseBatch:
     free: Resources
     idle: bool
     search_until: int
-    """The instant after which the call looks no further for a first run."""
     leases: list[LeasedRun] = field(default_factory=list)
     alone_waiting: bool = False
     others: OtherWorkers = field(init=False)
@@ -106,13 +105,8 @@ WAIT_BESIDE_MS: Final = 50
 LONGEST_HIDE_MS: Final = 60_000
 """The longest time to hide a message that no live worker can take. The time grows with each delivery, so that the
 message does not delay others."""
-ASSIGNED_HIDE_MS: Final = 15_000
-"""How long to hide a message whose run was assigned to another worker. After that, it may be assigned again.
-
-The other worker takes it with its next lease, if it lives and no gate refuses the run meanwhile."""
 UNAVAILABLE_MS: Final = 5_000
 MOST_RECEIVED: Final = 10
-"""Most messages that one call of a queue returns."""
 MOST_ROUNDS: Final = 120
 """How often a lease receives from one queue while it gets only messages of runs that this worker does not start."""
 LONGEST_SEARCH_MS: Final = 3_000
@@ -127,18 +121,17 @@ def lease_runs(
     priorities: Sequence[Priority] = PRIORITIES,
     free: Resources | None = None,
     idle: bool = True,
-    wait_ms: int = 0,
     arrived: Sequence[Received] = (),
 ) -> LeasedRuns:
-    """Start up to `most` runs for the worker. With `wait_ms`, wait for a first run in the last queue named.
+    """Start up to `most` runs for the worker: of those assigned to it, of `arrived`, then of the queues.
 
-    `arrived` has messages that were received for this worker. They come before those of the queues.
-    A queue that fails keeps no runs of the others back. Raise Unavailable when no run was started and all queues fail.
+    `arrived` has messages that were received for this worker. A queue that fails keeps no runs of the others back.
+    Raise Unavailable when no run was started and all queues fail.
     """
     free = free or worker.resources
     # No more than the worker has room for: a run that it receives and cannot take is late for another worker.
     most = min(most, free.concurrency)
-    batch = LeaseBatch(engine, worker, most, free, idle, engine.clock.now() + wait_ms + LONGEST_SEARCH_MS)
+    batch = LeaseBatch(engine, worker, most, free, idle, engine.clock.now() + LONGEST_SEARCH_MS)
     _lease_assigned(batch)
     for received in arrived:
         _lease(batch, received)
@@ -148,7 +141,7 @@ def lease_runs(
         if batch.full:
             break
         try:
-            _lease_from(batch, priority, wait_ms if priority == asked[-1] and not batch.leases else 0)
+            _lease_from(batch, priority)
         except Unavailable as error:
             failed.append(error)
     if failed and len(failed) == len(asked) and not batch.leases:
@@ -156,23 +149,20 @@ def lease_runs(
     return LeasedRuns(batch.leases, batch.alone_waiting)
 
 
-def _lease_from(batch: LeaseBatch, priority: Priority, wait_ms: int) -> None:
+def _lease_from(batch: LeaseBatch, priority: Priority) -> None:
     """Lease runs of one queue. While messages arrive whose runs this worker does not start, receive the next ones.
 
     Such a run is for another worker, or waits at a gate now. These rounds receive as many messages as possible, so that
     a worker with one place gets through many quickly.
     """
-    received = _receive(batch, priority, min(batch.most - len(batch.leases), MOST_RECEIVED), wait_ms)
+    queues, pool = batch.engine.queues, batch.worker.pool
+    maximum = min(batch.most - len(batch.leases), MOST_RECEIVED)
     for _ in range(MOST_ROUNDS):
+        received = queues.receive(pool, priority, maximum, visibility_ms=VISIBILITY_MS)
         passed = [_lease(batch, one) for one in sorted(received, key=lambda each: each.message.due_at)]
         if batch.leases or not any(passed) or batch.engine.clock.now() >= batch.search_until:
             return
-        received = _receive(batch, priority, MOST_RECEIVED, 0)
-
-
-def _receive(batch: LeaseBatch, priority: Priority, maximum: int, wait_ms: int) -> Sequence[Received]:
-    queues, pool = batch.engine.queues, batch.worker.pool
-    return queues.receive(pool, priority, maximum, visibility_ms=VISIBILITY_MS, wait_ms=wait_ms)
+        maximum = MOST_RECEIVED
 
 
 def _lease(batch: LeaseBatch, received: Received) -> bool:
@@ -191,17 +181,10 @@ def _lease(batch: LeaseBatch, received: Received) -> bool:
 
 
 def _hand_over(batch: LeaseBatch, received: Received, verdict: ForOtherWorker) -> int | None:
-    """Assign the run to a worker that can take it, if there is one. Return how long to hide the message.
-
-    None: a run of a tenant without a worker stays hidden, without a call for each of its messages.
-    """
-    handed = batch.others.take(received.message, verdict.needs)
-    if handed is HandOver.ASSIGNED:
-        return ASSIGNED_HIDE_MS
-    if handed is HandOver.BUSY:
-        return NO_ROOM_MS
-    if verdict.needs is None:
-        return None
+    """Hand the run to a worker that can take it. Return how long to hide its message. None: no call is needed."""
+    hide_ms = batch.others.take(received.message, verdict.needs)
+    if hide_ms is not None or verdict.needs is None:
+        return hide_ms
     return min(verdict.after_ms << min(received.receive_count - 1, 10), LONGEST_HIDE_MS)
 
 
@@ -242,7 +225,7 @@ def _lease_assigned(batch: LeaseBatch) -> None:
 
 
 def _lease_by_name(batch: LeaseBatch, run_id: str) -> bool:
-    """Start an assigned run. Return whether it waits for this worker no more."""
+    """Start an assigned run. Return False if it is to wait for the worker's next lease."""
     try:
         run = batch.engine.store.get(run_id)
     except OnthedotError:
@@ -252,9 +235,5 @@ def _lease_by_name(batch: LeaseBatch, run_id: str) -> bool:
     verdict = _try_to_start(batch, message_for(run), assigned=True)
     if isinstance(verdict, Started):
         batch.add(verdict, None)
-    return not _is_for_next_lease(verdict, run)
-
-
-def _is_for_next_lease(verdict: Started | Verdict, run: Record) -> bool:
     later = isinstance(verdict, Redeliver) and not isinstance(verdict, ForOtherWorker)
-    return later and run.status is Status.DISPATCHED
+    return not (later and run.status is Status.DISPATCHED)

@@ -5,9 +5,10 @@ the run. Where the engine can wait, a lease waits until a run of the worker's po
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from onthedot.core.attempt import call_for, not_made
 from onthedot.core.choices import Priority
@@ -18,7 +19,7 @@ from onthedot.core.stopping import Stop
 from onthedot.engine import Engine
 from onthedot.workers.assign import give_back
 from onthedot.workers.lease import VISIBILITY_MS, LeasedRun, LeasedRuns, lease_runs
-from onthedot.workers.records import Resources, WorkerRecord, WorkerStatus
+from onthedot.workers.records import WorkerRecord, WorkerStatus
 from onthedot.workers.registrations import find_worker
 from onthedot.workers.report import complete_run
 
@@ -34,18 +35,11 @@ _TOO_MUCH: Final = Answer(ok=False, error="no room for its payload in one answer
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """A worker's request for runs."""
-
     most: int = 1
     priorities: Sequence[Priority] = PRIORITIES
-    cpu: float | None = None
-    """The CPUs that are free on the worker. None: all that it registered."""
-    memory_mb: int | None = None
-    """The memory that is free on the worker. None: all that it registered."""
-    storage_mb: int | None = None
-    """The storage that is free on the worker. None: all that it registered."""
+    free: Mapping[str, Any] = field(default_factory=dict)
+    """The `cpu`, `memory_mb` and `storage_mb` that are free on the worker. A missing one: all that it registered."""
     idle: bool = True
-    """No run is running on the worker."""
     wait_ms: int = 0
     """How long to wait for a first run, where the engine can wait."""
     gone: Stop | None = None
@@ -58,7 +52,6 @@ class LeasesForWorker:
 
     runs: list[tuple[LeasedRun, Call]] = field(default_factory=list)
     alone_waiting: bool = False
-    """A run that must be alone found the worker busy."""
     waited_ms: int = 0
     """How long the call waited before it started the runs. Their leases count from then."""
 
@@ -80,13 +73,6 @@ def lease_to_worker(
     return leases
 
 
-def _free(resources: Resources, request: LeaseRequest) -> Resources:
-    """Return the free resources. A worker that states one of them has counted its free concurrency too."""
-    stated = {name: getattr(request, name) for name in ("cpu", "memory_mb", "storage_mb")}
-    free = {name: value for name, value in stated.items() if value is not None}
-    return replace(resources, concurrency=request.most, **free) if free else resources
-
-
 def _call(engine: Engine, lease: LeasedRun, room: int) -> Call | Answer:
     if lease.definition is None:
         return _NO_DEFINITION
@@ -96,23 +82,18 @@ def _call(engine: Engine, lease: LeasedRun, room: int) -> Call | Answer:
         return not_made(error, lease.run.attempt)
     if len(call.payload) <= room:
         return call
-    return _TOO_MUCH if len(call.payload) <= MOST_BYTES else _too_large(len(call.payload))
-
-
-def _too_large(size: int) -> Answer:
-    """Return the answer for a run that fits into no answer. Handed back, it would be leased again for ever."""
-    error = f"its payload and the results of its parents have {size:,} bytes; workers over REST get {MOST_BYTES:,}"
-    return Answer(ok=False, error=error, error_class="payload_too_large", retryable=False)
+    if (size := len(call.payload)) <= MOST_BYTES:
+        return _TOO_MUCH
+    # It fits into no answer. Handed back, it would be leased again for ever.
+    why = f"its payload and the results of its parents have {size:,} bytes; workers over REST get {MOST_BYTES:,}"
+    return Answer(ok=False, error=why, error_class="payload_too_large", retryable=False)
 
 
 def _end_attempt(engine: Engine, lease: LeasedRun, answer: Answer, chance: random.Random) -> None:
-    """End the attempt with this answer. If that fails too, the lease runs out."""
     run = lease.run
     receipt = None if lease.received is None else lease.received.receipt
-    try:
+    with suppress(StaleAttempt, Unavailable):  # the lease runs out
         complete_run(engine, run.tenant, run.run_id, run.attempt, answer, receipt=receipt, chance=chance)
-    except (StaleAttempt, Unavailable):
-        return
 
 
 def longest_wait_seconds(engine: Engine) -> int:
@@ -154,12 +135,14 @@ def _look(engine: Engine, worker: WorkerRecord, request: LeaseRequest, arrived: 
     if worker.status(engine.clock.now()) in (WorkerStatus.DRAINING, WorkerStatus.STOPPED):
         _give_back(engine, arrived)
         return _STOPPING
+    # A worker that states what is free has counted its free concurrency too.
+    free = replace(worker.resources, concurrency=request.most, **request.free) if request.free else worker.resources
     return lease_runs(
         engine,
         worker,
         most=request.most,
         priorities=request.priorities,
-        free=_free(worker.resources, request),
+        free=free,
         idle=request.idle,
         arrived=arrived,
     )

@@ -9,7 +9,6 @@ from typing import Final
 from onthedot.core import lifecycle
 from onthedot.core.errors import Unavailable
 from onthedot.core.lifecycle import LEASE_MS, NEVER_BEGUN
-from onthedot.core.pools import PoolKind
 from onthedot.core.records import Record, Status
 from onthedot.engine import Engine
 from onthedot.workers.records import WorkerRecord, WorkerStatus
@@ -32,22 +31,15 @@ def may_be_never_begun(run: Record) -> bool:
 
 
 def is_never_begun(run: Record, worker: WorkerRecord | None) -> bool:
-    """Return whether the worker lived on after the lease and did not have the run.
-
-    A worker that registered after the start may be a new process with the id of one that died with the run.
-    """
+    """Return whether the worker lived on without the run. One that registered since may be a new process."""
     if worker is None or run.started_at is None or worker.registered_at > run.started_at:
         return False
     return worker.heartbeat_at > run.started_at + LEASE_REPLY_MS and run.run_id not in worker.load.running
 
 
 def was_never_begun(engine: Engine, run: Record, now: int) -> bool:
-    """Return whether the worker of an attempt whose lease is over lives and never had the run.
-
-    When the registry cannot be read, the attempt counts as lost.
-    """
-    pool = engine.deployment.pools.get(run.pool)
-    if pool is None or pool.kind is not PoolKind.PULL or run.worker is None:
+    """Return whether the worker lives and never had the run. Without the registry, the attempt counts as lost."""
+    if run.worker is None or not engine.deployment.pools.is_pull(run.pool):
         return False
     if run.status is not Status.RUNNING or not lifecycle.lease_is_over(run, now) or not may_be_never_begun(run):
         return False
@@ -62,8 +54,7 @@ def offered(engine: Engine, tenant: str) -> dict[str, frozenset[str]]:
     now = engine.clock.now()
     offered: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for worker in engine.registry.workers():
-        pool = engine.deployment.pools.get(worker.pool)
         serves = worker.tenant in (None, tenant) and worker.status(now) is WorkerStatus.ACTIVE
-        if serves and pool is not None and pool.kind is PoolKind.PULL:
+        if serves and engine.deployment.pools.is_pull(worker.pool):
             offered[worker.pool] |= worker.capabilities
     return offered

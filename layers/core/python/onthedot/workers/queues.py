@@ -23,24 +23,20 @@ class QueueReport:
     pool: str
     priority: Priority | None
     """None: all priorities of the pool share the queue."""
+    kind: PoolKind
     counts: QueueCounts | None = None
-    kind: PoolKind = PoolKind.PUSH
     oldest_age_ms: int | None = None
     """The age of the oldest message that waits. None: none waits, or its age is not known."""
     problem: str | None = None
 
 
 def read_queues(engine: Engine) -> Sequence[QueueReport]:
-    """Return a report on each queue of each pool of the stage."""
     deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
-    reports = (
-        (pool.kind, report) for pool in engine.deployment.pools.all for report in _queues_of(engine, pool, deadline)
-    )
-    return [replace(report, kind=kind) for kind, report in reports]
+    return [report for pool in engine.deployment.pools.all for report in _queues_of(engine, pool, deadline)]
 
 
 def _queues_of(engine: Engine, pool: Pool, deadline: Deadline) -> Iterator[QueueReport]:
-    reports = [_report(engine, pool.name, priority, deadline) for priority in PRIORITIES]
+    reports = [_report(engine, pool, priority, deadline) for priority in PRIORITIES]
     names = {report.counts.name for report in reports if report.counts is not None}
     if len(names) == 1 and all(report.counts is not None for report in reports):
         yield replace(reports[0], priority=None)
@@ -48,15 +44,16 @@ def _queues_of(engine: Engine, pool: Pool, deadline: Deadline) -> Iterator[Queue
         yield from reports
 
 
-def _report(engine: Engine, pool: str, priority: Priority, deadline: Deadline) -> QueueReport:
+def _report(engine: Engine, pool: Pool, priority: Priority, deadline: Deadline) -> QueueReport:
+    report = QueueReport(pool.name, priority, pool.kind)
     if not deadline.allows(engine.clock.now()):
-        return QueueReport(pool, priority, problem="it was not asked in time; call again")
+        return replace(report, problem="it was not asked in time; call again")
     try:
-        counts = engine.queues.counts(pool, priority)
+        counts = engine.queues.counts(pool.name, priority)
     except Unavailable as error:
-        return QueueReport(pool, priority, problem=str(error))
-    age = engine.queues.oldest_age_ms(pool, priority) if counts.visible else None
-    return QueueReport(pool, priority, counts, oldest_age_ms=age)
+        return replace(report, problem=str(error))
+    age = engine.queues.oldest_age_ms(pool.name, priority) if counts.visible else None
+    return replace(report, counts=counts, oldest_age_ms=age)
 
 
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
@@ -89,7 +86,6 @@ class QueuesView(TypedDict):
 
 
 def queues_view(reports: Sequence[QueueReport]) -> QueuesView:
-    """Return the state of all queues."""
     return {"queues": [_queue(report) for report in reports]}
 
 
@@ -109,7 +105,6 @@ def _queue(report: QueueReport) -> QueueView:
 
 
 def list_queues(context: RequestContext) -> QueuesView:
-    """Answer how many runs wait in each queue, of all tenants."""
     return queues_view(read_queues(context.engine))
 
 

@@ -14,7 +14,6 @@ FORGOTTEN_MS: Final = 24 * 3_600_000
 MOST_ASSIGNED: Final = 100
 """Most runs that may be assigned to one worker. They are kept in its record, which is read at every lease."""
 MOST_RECENT: Final = 100
-"""Number of the latest ended runs that the record of a worker names."""
 
 LAMBDA_WORKER: Final = "lambda-"
 """The first part of the id of a worker on Lambda."""
@@ -51,7 +50,6 @@ class Resources:
     storage_mb: int = 0
 
     def fits(self, needs: Needs) -> bool:
-        """Return whether these resources are enough for one more run."""
         return (
             self.concurrency >= 1
             and self.cpu >= needs.cpu
@@ -60,7 +58,6 @@ class Resources:
         )
 
     def less(self, needs: Needs) -> "Resources":
-        """Return the resources that are left beside a run with these needs."""
         return self.minus(Resources(1, needs.cpu, needs.memory_mb, needs.storage_mb))
 
     def minus(self, other: "Resources") -> "Resources":
@@ -77,21 +74,14 @@ class Load:
     """The load of a worker at a heartbeat."""
 
     running: tuple[str, ...] = ()
-    """The ids of the runs that it has."""
     used: Resources = field(default_factory=lambda: Resources(0))
-    """The resources that these runs take."""
     stopping: bool = False
-    """Whether it takes no more runs."""
     stopped: bool = False
-    """Whether it has ended."""
     recent: tuple[str, ...] = ()
     """The ids of the latest runs that ended on it, the latest first. A heartbeat brings those since the one before."""
 
     def after(self, before: "Load") -> "Load":
-        """Return this load with the latest runs, by the load of the heartbeat before.
-
-        A run that was running then and is not now has ended, whether or not the worker names it.
-        """
+        """Return this load with the latest runs. One that ran before and does not run now has ended, named or not."""
         running = frozenset(self.running)
         ended = [run_id for run_id in (*self.recent, *before.running, *before.recent) if run_id not in running]
         return replace(self, recent=tuple(dict.fromkeys(ended))[:MOST_RECENT])
@@ -104,8 +94,6 @@ def expiry_of(heartbeat_at: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRecord:
-    """The record of one registered pull worker."""
-
     worker_id: str
     tenant: str | None
     """The tenant whose runs it may have. None: all tenants, for workers of the operator with access to the table."""
@@ -116,7 +104,6 @@ class WorkerRecord:
     heartbeat_at: int
     load: Load = field(default_factory=Load)
     assigned: frozenset[str] = frozenset()
-    """The runs that are assigned to this worker by name and that it has not leased yet."""
     host: str = ""
 
     def status(self, now: int) -> WorkerStatus:
@@ -126,15 +113,8 @@ class WorkerRecord:
             return WorkerStatus.LOST
         return WorkerStatus.DRAINING if self.load.stopping else WorkerStatus.ACTIVE
 
-    @property
-    def expires_at(self) -> int:
-        """The epoch seconds after which the record expires."""
-        return expiry_of(self.heartbeat_at)
-
     def can_do(self, needs: Needs) -> bool:
-        """Return whether the worker could run this when it has no other run."""
         return self.capabilities >= needs.capabilities and self.resources.fits(needs)
 
     def free(self) -> Resources:
-        """Return the resources that its runs do not take."""
         return self.resources.minus(self.load.used)

@@ -12,8 +12,6 @@ from onthedot.workers.records import Load, Resources, WorkerRecord, WorkerStatus
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The properties with which a worker registers."""
-
     pool: str
     capabilities: frozenset[str]
     resources: Resources
@@ -36,7 +34,9 @@ def register_worker(engine: Engine, tenant: str | None, offer: Offer) -> WorkerR
         raise InvalidRequest(
             Problem("pool", f"there is no pull pool {offer.pool!r}; this stage has {', '.join(pull_pools)}")
         )
-    known = None if offer.worker_id is None else _known(engine, tenant, offer.worker_id)
+    known = None if offer.worker_id is None else engine.registry.find(offer.worker_id)
+    if known is not None and known.tenant != tenant:
+        raise InvalidRequest(Problem("worker_id", "is taken; leave it out to be given one"))
     now = engine.clock.now()
     worker = WorkerRecord(
         worker_id=offer.worker_id or f"worker_{secrets.token_hex(8)}",
@@ -51,14 +51,6 @@ def register_worker(engine: Engine, tenant: str | None, offer: Offer) -> WorkerR
     )
     engine.registry.register(worker)
     return worker
-
-
-def _known(engine: Engine, tenant: str | None, worker_id: str) -> WorkerRecord | None:
-    """Return the record of a worker that registers again. Raise InvalidRequest for a foreign id."""
-    known = engine.registry.find(worker_id)
-    if known is not None and known.tenant != tenant:
-        raise InvalidRequest(Problem("worker_id", "is taken; leave it out to be given one"))
-    return known
 
 
 def find_worker(engine: Engine, tenant: str | None, worker_id: str) -> WorkerRecord:
@@ -78,10 +70,7 @@ def see_worker(engine: Engine, tenant: str, worker_id: str) -> WorkerRecord:
 
 
 def beat_worker(engine: Engine, tenant: str | None, worker_id: str, load: Load) -> WorkerRecord:
-    """Store that the worker is alive, and its load with its latest runs, in one write.
-
-    Raise WorkerNotFound: then it must register again.
-    """
+    """Store that the worker is alive, and its load, in one write. Raise WorkerNotFound: it must register again."""
     before = find_worker(engine, tenant, worker_id).load
     worker = engine.registry.beat(worker_id, engine.clock.now(), load.after(before))
     if worker is None:

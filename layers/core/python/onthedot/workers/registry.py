@@ -36,37 +36,40 @@ class WorkerRegistry:
     def register(self, worker: WorkerRecord) -> None:
         """Store the worker, and replace an earlier record of it."""
         values: dict[str, Value] = {
-            _ABOUT: about_text(worker),
+            _ABOUT: json_text.to_text(
+                {
+                    "tenant": worker.tenant,
+                    "pool": worker.pool,
+                    "capabilities": sorted(worker.capabilities),
+                    "resources": asdict(worker.resources),
+                    "registered_at": worker.registered_at,
+                    "host": worker.host,
+                }
+            ),
             _BEAT: worker.heartbeat_at,
-            _LOAD: load_text(worker.load),
-            EXPIRES_AT: worker.expires_at,
+            _LOAD: _load_text(worker.load),
+            EXPIRES_AT: expiry_of(worker.heartbeat_at),
         }
         if worker.assigned:
             values[_ASSIGNED] = worker.assigned
         self._items.put(worker_key(worker.worker_id), values)
 
     def find(self, worker_id: str) -> WorkerRecord | None:
-        """Return the worker, or None when it is not registered."""
         item = self._items.get(worker_key(worker_id))
         return None if item is None else next(_readable([item]), None)
 
     def beat(self, worker_id: str, now: int, load: Load) -> WorkerRecord | None:
-        """Record a heartbeat and the load. Return the worker after it, or None when it must register first."""
-        change = Change(sets={_BEAT: now, _LOAD: load_text(load), EXPIRES_AT: expiry_of(now)})
+        change = Change(sets={_BEAT: now, _LOAD: _load_text(load), EXPIRES_AT: expiry_of(now)})
         done, item = self._items.update(worker_key(worker_id), change, [PRESENT])
         return next(_readable([item]), None) if done and item is not None else None
 
     def assign(self, worker_id: str, run_id: str) -> bool:
-        """Assign a run to this worker by name.
-
-        Return False when there is no such worker, or when as many runs as allowed are assigned to it.
-        """
+        """Assign a run to this worker. False: there is no such worker, or `MOST_ASSIGNED` runs wait for it."""
         has_room = fewer(_ASSIGNED, MOST_ASSIGNED) | contains(_ASSIGNED, run_id)
         change = Change(adds={_ASSIGNED: frozenset({run_id})})
         return self._items.update(worker_key(worker_id), change, [PRESENT, has_room]).done
 
     def unassign(self, worker_id: str, run_ids: Sequence[str]) -> None:
-        """Remove assigned runs, because the worker has leased them or they no longer wait."""
         if run_ids:
             self._items.update(worker_key(worker_id), Change(takes={_ASSIGNED: frozenset(run_ids)}), [PRESENT])
 
@@ -75,25 +78,8 @@ class WorkerRegistry:
         return list(_readable(whole(self._items.query, WORKERS_PARTITION, may_lag=True)))
 
 
-def about_text(worker: WorkerRecord) -> str:
-    """Return the part of a worker that stays the same after its registration."""
-    return json_text.to_text(
-        {
-            "tenant": worker.tenant,
-            "pool": worker.pool,
-            "capabilities": sorted(worker.capabilities),
-            "resources": asdict(worker.resources),
-            "registered_at": worker.registered_at,
-            "host": worker.host,
-        }
-    )
-
-
-def load_text(load: Load) -> str:
-    """Return the part of a worker that each heartbeat replaces.
-
-    The latest runs are packed: each heartbeat writes them, and costs by the size of the worker's item.
-    """
+def _load_text(load: Load) -> str:
+    """Return the part that each heartbeat replaces. A write costs by its size, so the latest runs are packed."""
     return json_text.to_text({**asdict(load), "recent": _packed(load.recent)})
 
 

@@ -40,7 +40,6 @@ class SealedReceipt:
 
 
 def sealed(run: Record, receipt: str) -> str:
-    """Return the receipt as a worker gets it."""
     return f"{_seal(run, receipt)}.{receipt}"
 
 
@@ -51,8 +50,6 @@ def _seal(run: Record, receipt: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A run after the report of its worker."""
-
     run: Record
     definition: Definition | None
     """The definition that the attempt had. None: it was not read, because the report had arrived before."""
@@ -99,10 +96,7 @@ def complete_run(
     chance: random.Random,
     patience_ms: int = lifecycle.LEASE_MS,
 ) -> Reported:
-    """Store how the attempt ended, once. The same report again is harmless. Return the run as it is then.
-
-    Raise JobNotFound, StaleAttempt or Unavailable.
-    """
+    """Store how the attempt ended, once. Raise JobNotFound, StaleAttempt or Unavailable."""
     run = _read(engine, tenant, run_id)
     if _is_reported(run, attempt, answer):
         return Reported(run, run.definition)
@@ -139,14 +133,13 @@ def _is_reported(run: Record, attempt: int, answer: Answer) -> bool:
     """Return whether the same report arrived before, and only its reply was lost."""
     if run.status is Status.RUNNING and run.attempt == attempt:
         return False
-    outcome = "succeeded" if answer.ok else "lost" if answer.lost else "released" if answer.handed_back else "failed"
     recorded = next((ended for ended in run.attempts if ended.number == attempt), None)
     if recorded is None:
         return False
     # A loss that the worker reported has another text than a loss that the sweep found.
-    if outcome == "lost" and recorded.error != failure_of(answer).error:
+    if answer.outcome == "lost" and recorded.error != failure_of(answer).error:
         return False
-    return recorded.outcome == outcome or (recorded.outcome == "cancelled" and not answer.ok)
+    return recorded.outcome == answer.outcome or (recorded.outcome == "cancelled" and not answer.ok)
 
 
 def _received(run: Record, receipt: str | SealedReceipt | None) -> Received | None:

@@ -65,7 +65,6 @@ class ExportWriter:
         self._write({"onthedot": MARK, "format": FORMAT, **header})
 
     def add(self, entries: Iterable[Mapping[str, Any]]) -> None:
-        """Write entries, one to a line."""
         for entry in entries:
             self.counts[str(entry["kind"])] += 1
             self._write(entry)
@@ -101,7 +100,6 @@ class ExportFile:
 
     @property
     def total(self) -> int:
-        """Number of entries."""
         return sum(self.counts.values())
 
     def pages(self, most: int, most_bytes: int) -> Iterator[list[Any]]:
