@@ -4,11 +4,11 @@ import re
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from onthedot.cli.operations import top
 from onthedot.cli.operations.overview import chart, sections_of
 from onthedot.cli.operations.top import Screen, keys_in
-from onthedot.cli.output import width
 from onthedot.cli.times import age, briefly
 from tests.unit.cli.overview_document import NOW, an_overview
 
@@ -69,7 +69,7 @@ def test_no_line_is_wider_and_no_screen_higher_than_the_terminal(columns: int, r
     for screen in (a_screen(), explaining):
         shown = screen.lines(columns, rows, NOW)
         assert len(shown) <= rows
-        assert max(width(line.text) for line, _ in shown) <= columns
+        assert max(cell_len(line.text) for line, _ in shown) <= columns
 
 
 def test_a_part_that_is_not_known_hides_no_other() -> None:

@@ -52,7 +52,6 @@ def read_duration(text: str) -> float:
 
 
 def in_words(seconds: float) -> str:
-    """Return a duration as people say it, in its largest fitting unit."""
     for size, word in _WORDS:
         count = round(seconds / size)
         if seconds >= size * _ENOUGH or (size == 1 and count == 1):
@@ -108,7 +107,6 @@ def this_moment() -> datetime:
 
 
 def read_moment(text: Any) -> datetime | None:
-    """Read a time of the API. None stays None."""
     return datetime.fromisoformat(text) if isinstance(text, str) else None
 
 

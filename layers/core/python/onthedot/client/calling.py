@@ -28,7 +28,7 @@ def headers_for(token: str | None) -> dict[str, str]:
 
 
 def body_of(operation: Operation[Any]) -> bytes | None:
-    """Return the JSON of a call. Raise ValueError or TypeError when a value has no JSON."""
+    """Raise ValueError or TypeError when a value has no JSON."""
     if operation.body is None or isinstance(operation.body, bytes):
         return operation.body
     return json.dumps(operation.body, ensure_ascii=False, allow_nan=False).encode()

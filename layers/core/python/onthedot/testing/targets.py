@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -36,7 +36,6 @@ class HttpCall:
     attempt: int
 
     def json(self) -> Any:
-        """Return the body as JSON values."""
         return json.loads(self.body)
 
 
@@ -170,22 +169,5 @@ def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    return _run_in_thread(coroutine)
-
-
-def _run_in_thread(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    values: list[Any] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            values.append(asyncio.run(coroutine))
-        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="onthedot-handler")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return values[0]
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()

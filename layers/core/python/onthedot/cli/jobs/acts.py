@@ -68,8 +68,8 @@ def on_jobs(command: Callable[..., None]) -> Callable[..., Any]:
         click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobName()),
         click.option("--all", "everything", is_flag=True, help="All jobs that match the filters."),
         filter_options,
-        click.option("--dry-run", is_flag=True, help="With --all: show which jobs, and change nothing."),
-        click.option("--yes", is_flag=True, help="With --all: do not ask."),
+        click.option("--dry-run", is_flag=True, help="With --all: show the jobs, and change nothing."),
+        click.option("--yes", is_flag=True, help="With --all: do not ask for confirmation."),
     )(on_api(command))
 
 
@@ -78,7 +78,7 @@ def on_jobs(command: Callable[..., None]) -> Callable[..., Any]:
 def cancel(**given: Any) -> None:
     """Cancel jobs for good.
 
-    A running job is asked to stop, and hears of it at its next heartbeat. If one job cannot be cancelled, the others
+    A running job is asked to stop, which it learns at its next heartbeat. If one job cannot be cancelled, the others
     still are. Exit code 4: there is no such job.
 
     \b
@@ -126,7 +126,7 @@ def resume(**given: Any) -> None:
 def delete(**given: Any) -> None:
     """Delete jobs.
 
-    A deleted job never fires again and is no longer shown. Exit code 4: there is no such job.
+    A deleted job never fires again and is no longer listed. Exit code 4: there is no such job.
 
     \b
     Examples:
@@ -138,11 +138,11 @@ def delete(**given: Any) -> None:
 
 @click.command()
 @on_jobs
-@click.option("--payload", metavar="JSON|@FILE|-", help="Payload of this run only.  [default: the job's]")
+@click.option("--payload", metavar="JSON|@FILE|-", help="Payload for this run only.  [default: the job's]")
 def run(payload: str | None, **given: Any) -> None:
     """Run a job now, in addition to its schedule.
 
-    A call whose answer was lost is not repeated, because each call starts a run. Exit code 4: there is no such job.
+    If the response is lost, the call is not retried, because each call starts a run. Exit code 4: there is no such job.
 
     \b
     Examples:
@@ -230,7 +230,6 @@ def _count(api: Documents, act: Act, filters: JobFilter) -> tuple[int, bool]:
 
 
 def _show(api: Documents, act: Act, filters: JobFilter, found: int, *, is_all: bool) -> None:
-    """Print the first jobs, and how many there are."""
     if not found:
         click.echo("No jobs match these filters.", err=True)
         return

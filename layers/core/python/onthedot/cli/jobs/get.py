@@ -60,8 +60,8 @@ _MARKS: Final = {"SUCCEEDED": "✓", "FAILED": "✗"}
 def get(wanted: str, api: Documents, as_json: bool) -> None:
     """Show one job.
 
-    Long values are cut. A pipe gets the API's fields, separated by tabs; --json prints all of them. Exit code 4: there
-    is no such job.
+    Long values are cut. In a pipe, it prints the API's fields, separated by tabs; --json prints all of them in full.
+    Exit code 4: there is no such job.
 
     \b
     Example:
@@ -93,8 +93,8 @@ def _print_facts(job: Mapping[str, Any]) -> None:
 def explain(wanted: str, api: Documents, as_json: bool) -> None:
     """Say why a job has not run, or what it is doing.
 
-    The first sentence says what holds the job up. Then come the story of its latest run, and what would happen if you
-    resumed, ran or redrove it now, or lifted a limit. Exit code 4: there is no such job.
+    The first sentence says what is holding the job up. Then come the history of its latest run, and what would happen
+    if you resumed, ran or redrove it now, or lifted a limit. Exit code 4: there is no such job.
 
     \b
     Example:
@@ -217,14 +217,12 @@ def _local(found: re.Match[str], now: datetime) -> str:
 
 
 def fields_of(job: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the fields of a job that have a value, for a pipe."""
     for name in dict.fromkeys((*_FIRST, *(name for name in job if name not in _LEFT_OUT))):
         if (value := job.get(name)) not in (None, "", [], {}):
             yield name, _text(value)
 
 
 def facts_of(job: Mapping[str, Any], now: datetime) -> Iterator[tuple[str, str]]:
-    """Yield what people ask about a job first, each with its title."""
     made: tuple[tuple[str, Callable[[Mapping[str, Any], datetime], Any]], ...] = (
         ("name", lambda one, _: one.get("name")),
         ("job", lambda one, _: one.get("job_id")),
@@ -254,7 +252,7 @@ def facts_of(job: Mapping[str, Any], now: datetime) -> Iterator[tuple[str, str]]
 
 
 def _why(job: Mapping[str, Any], _: datetime) -> str | None:
-    """Return the reason of the status, unless the latest run has it."""
+    """None if the latest run has the same reason."""
     reason = job.get("reason")
     return None if reason == (job.get("last_outcome") or {}).get("reason") else reason
 
@@ -273,7 +271,6 @@ def _next(job: Mapping[str, Any], now: datetime) -> str | None:
 
 
 def _last(job: Mapping[str, Any], now: datetime) -> str | None:
-    """Return how and when the latest run ended, else when it was."""
     last = job.get("last_outcome")
     if last is None:
         moment = read_moment(job.get("last_run"))
@@ -285,13 +282,12 @@ def _last(job: Mapping[str, Any], now: datetime) -> str | None:
 
 
 def _late(run: Mapping[str, Any], verb: str = "started ") -> str:
-    """Return how late the run started. A run that never started has no lateness."""
+    """Leave out the lateness of a run that never started."""
     late = run.get("lateness_ms")
     return "" if late is None else f", {verb}{briefly(late / 1000)} late"
 
 
 def _before(job: Mapping[str, Any], _: datetime) -> str | None:
-    """Return a mark for each of the latest runs, the newest first."""
     outcomes = [str(one) for one in job.get("outcomes") or ()]
     marks = "".join(_MARKS.get(one, "·") for one in outcomes)
     failed = outcomes.count("FAILED")
@@ -307,7 +303,6 @@ def _change(change: Mapping[str, Any], now: datetime) -> str:
 
 
 def _target(target: Any) -> str | None:
-    """Return the parts that identify a target, without headers and inputs."""
     if not isinstance(target, dict):
         return None if target is None else _text(target)
     if target.get("type") == "http":

@@ -28,7 +28,6 @@ class Number(click.ParamType[float]):
     name = "NUMBER"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number. Fail when the text is none."""
         try:
             number = float(value)
         except ValueError:
@@ -71,7 +70,7 @@ def job_options(command: Command) -> Command:
 
 
 def read_job(options: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """Return the request that the options make. Raise click.UsageError, which names the option at fault."""
+    """Raise click.UsageError, which names the option at fault."""
     given = given_options(options)
     if not given.keys() & set(_WORK):
         raise click.UsageError(ONE_WORK)
@@ -79,7 +78,7 @@ def read_job(options: Mapping[str, Any], now: datetime) -> dict[str, Any]:
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that the user gave. Raise click.UsageError for works that do not go together."""
+    """Raise click.UsageError for targets that do not go together."""
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if len(given.keys() & set(_WORK)) > 1:
         raise click.UsageError(ONE_WORK)
@@ -89,7 +88,6 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def for_the_client(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """Return the options as the client takes them."""
     fields: dict[str, Any] = {}
     for option in OPTIONS:
         if option.name in given:
@@ -126,7 +124,6 @@ def read_json(text: str) -> Any:
 
 
 def _every(text: str) -> Any:
-    """Return the seconds of a duration, and a rate as it is."""
     if "(" in text:
         return text
     seconds = read_duration(text)
@@ -161,11 +158,11 @@ def _special(flag: str, name: str, text: str, **more: Any) -> JobOption:
 
 _TO_RUN: Final = (
     _special("--http", "url", "Call this URL, with the payload as body.", metavar="URL"),
-    JobOption("--method", ("method",), {"help": "Method of --http."}, "What", "POST"),
+    JobOption("--method", ("method",), {"help": "HTTP method for --http."}, "What", "POST"),
     _special(
         "--header",
         "headers",
-        "Header of --http. May be repeated.",
+        "A header for --http; may be repeated.",
         metavar="NAME:VALUE",
         multiple=True,
         read=_pairs(":"),
@@ -174,7 +171,7 @@ _TO_RUN: Final = (
     _special(
         "--shell",
         "target",
-        "Run this program on a worker, without a shell's expansions.",
+        "Run this program on a worker, without shell expansion.",
         metavar="COMMAND",
         read=_shell,
     ),
@@ -220,7 +217,6 @@ def _option(field: Field, path: tuple[str, ...], section: str, in_change: bool) 
 
 
 def _default(field: Field) -> str:
-    """Return the default as an option would say it."""
     if field.default in (None, (), {}):
         return ""
     if isinstance(field.form, forms.Seconds | forms.Duration):

@@ -22,7 +22,6 @@ FINE_MS: Final = 1_000
 POOR_MS: Final = 10_000
 MAX_BODY: Final = 2 * 2**20
 """Bytes. A job's payload has at most 1 MiB."""
-MAX_CONNECTIONS: Final = 64
 QUIET_SECONDS: Final = 10.0
 """The server closes a connection that sends nothing for this long."""
 _LOOK_SECONDS: Final = 0.5
@@ -43,7 +42,7 @@ _ANSWER: Final = b'{"received": true}\n'
 def listen(port: int, host: str, count: int | None, as_json: bool) -> None:
     """Receive the HTTP calls of jobs and show how late they are.
 
-    It answers 200 to every request. Lateness is the time from the fire time of the run to the arrival of its request.
+    It answers every request with 200. Lateness is the time from a run's fire time to the arrival of its request.
 
     \b
     Example, with the token that `onthedot serve` printed:
@@ -109,7 +108,6 @@ def as_document(arrival: Arrival) -> dict[str, Any]:
 
 
 def as_text(arrival: Arrival) -> str:
-    """Return the request for people, in a few lines."""
     clock = moment_of(arrival.at).astimezone()
     request = click.style(f"{arrival.method} {short(printable(arrival.path))}", bold=True)
     payload = arrival.payload
@@ -142,7 +140,7 @@ def _lateness(lateness: int | None) -> str:
 
 
 class _Server(ThreadingHTTPServer):
-    """Answers 200 to every request and queues it. Each connection has a thread; those above a bound are closed."""
+    """Answers 200 to every request and queues it."""
 
     daemon_threads = True
 
@@ -150,9 +148,7 @@ class _Server(ThreadingHTTPServer):
         """Bind the address. Raise OSError when that fails. `refused` gets a line for each request that is not HTTP."""
         self.address_family = AF_INET6 if ":" in host else AF_INET
         self.refused = refused
-        self.arrivals: Queue[Arrival] = Queue(MAX_CONNECTIONS)
-        """A full queue makes connections wait: the reader of the output may be slow."""
-        self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        self.arrivals: Queue[Arrival] = Queue()
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
@@ -180,18 +176,6 @@ class _Server(ThreadingHTTPServer):
         while True:
             with suppress(Empty):
                 return self.arrivals.get(timeout=_LOOK_SECONDS)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore the error: the client closed the connection or sent nothing for too long."""

@@ -32,14 +32,14 @@ _LISTED: Final = (
 
 @click.command("list")
 @filter_options
-@click.option("--since", type=Past(), help="Only jobs created or run since then: 12h ago, or a time.")
+@click.option("--since", type=Past(), help="Only jobs created or run since then: 12h for 12 hours ago, or a time.")
 @limit_option
 @on_api
 def list_command(*, since: PastTime | None, limit: int, api: Documents, as_json: bool, **given: Any) -> None:
     """List jobs, the newest first.
 
-    LAST is the end of the latest run. With --status failed, it also lists recurring jobs whose latest run failed. A
-    pipe includes the status and the id.
+    LAST says how and when the latest run ended. With --status failed, recurring jobs whose latest run failed are listed
+    too. Piped output includes the status and the id.
 
     \b
     Examples:
@@ -76,7 +76,6 @@ class Search:
         """Whether the command stopped before the end of the list."""
 
     def jobs(self, limit: int) -> Iterator[dict[str, Any]]:
-        """Yield the jobs, of which at most `limit` are needed."""
         if self._filters.get("status") == "FAILED":
             return self._failed()
         return (job for job in self._listed(limit) if self._is_recent(job))
@@ -174,7 +173,6 @@ def in_short(reason: str) -> str:
 
 
 def _last(job: dict[str, Any], last: dict[str, Any], cells: Cells) -> str:
-    """Return the end of the latest run, else the status of a job that has not ended one."""
     if last:
         return f"{str(last['status']).lower()} {cells.time(last.get('finished_at')).removeprefix('today ')}"
     if outcomes := job.get("outcomes"):

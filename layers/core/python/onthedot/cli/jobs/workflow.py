@@ -21,7 +21,7 @@ COLUMNS: Final = ("KEY", "STATUS", "AFTER", "STARTED", "ENDED", "JOB", "WHY")
 def workflow() -> None:
     """Start workflows, and show their progress.
 
-    A workflow is a graph of jobs that wait for each other.
+    A workflow is a graph of jobs that depend on each other.
 
     \b
     Example:
@@ -35,7 +35,8 @@ def workflow() -> None:
 def start(document: str, api: Documents, as_json: bool) -> None:
     """Start a workflow from a JSON document, as POST /v1/workflows takes it.
 
-    Either all of its jobs are accepted or none. Exit code 3: it is refused, and the message names each field.
+    Either all of its jobs are accepted or none are. Exit code 3: the API refused it; the message names each field at
+    fault.
 
     \b
     Example:
@@ -60,7 +61,7 @@ def start(document: str, api: Documents, as_json: bool) -> None:
 @click.argument("wanted", metavar="WORKFLOW", type=JobName())
 @on_api
 def show(wanted: str, api: Documents, as_json: bool) -> None:
-    """Show a workflow with the statuses of its jobs.
+    """Show a workflow and the status of each of its jobs.
 
     Exit code 4: there is no such workflow.
 

@@ -74,7 +74,7 @@ def audit(job_id: str | None, *, data: Path | None, take_up: bool, as_json: bool
 
     It audits the recurring job JOB_ID, or all recurring jobs that fire within the hour. It also names the records that
     cannot be read, and says when ticks are late. For `onthedot serve` it audits a copy of the data while the server
-    keeps running. Exit code 1: there are holes or such records, or ticks are late. Exit code 2: not everything was
+    keeps running. Exit code 1: it found holes or such records, or ticks are late. Exit code 2: not everything could be
     audited.
 
     \b

@@ -38,8 +38,8 @@ NextCall = Callable[..., Operation[Any]]
 """Returns the call for a cursor, or with `dry` the dry run of it."""
 
 letter_options: Final = options(
-    click.option("--since", type=Past(), help="Only failures since then: 12h ago, or a time."),
-    click.option("--until", type=Past(), help="Only failures before then."),
+    click.option("--since", type=Past(), help="Only failures since then: 12h for 12 hours ago, or a time."),
+    click.option("--until", type=Past(), help="Only failures before this time."),
     click.option("--name", help="Only jobs whose name starts with this."),
     click.option("--job", type=JobName(), help="Only this job."),
     click.option("--cause", help="Only this cause, as --by cause shows it."),
@@ -48,13 +48,13 @@ letter_options: Final = options(
 
 @click.command("dead-letters")
 @letter_options
-@click.option("--by", type=click.Choice(["cause"]), help="Count them by cause.")
+@click.option("--by", type=click.Choice(["cause"]), help="Count executions by cause.")
 @limit_option
 @on_api
 def dead_letters(*, by: str | None, limit: int, api: Documents, as_json: bool, **given: Any) -> None:
     """List executions that failed for good.
 
-    The latest comes first. A pipe and --json include the ids of the executions.
+    The latest come first. Piped output and --json include the ids of the executions.
 
     \b
     Examples:
@@ -82,7 +82,6 @@ def _filters(api: Documents, given: Mapping[str, Any]) -> DeadLetterOptions:
 
 
 def pages(api: Documents, filters: DeadLetterOptions) -> Iterator[dict[str, Any]]:
-    """Yield the dead letters, the latest first. Further pages are read when they are needed."""
     return api.pages(partial(calls.dead_letters, options=filters), "dead_letters")
 
 
@@ -133,7 +132,7 @@ class Outcome:
 @letter_options
 @click.option("--all", "everything", is_flag=True, help="All dead letters.")
 @click.option("--dry-run", is_flag=True, help="Show which would run again, and change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @on_api
 def redrive(
     execution_ids: Sequence[str],
@@ -147,8 +146,9 @@ def redrive(
 ) -> None:
     """Run dead letters again.
 
-    Name executions, choose them with --since, --until, --name, --job and --cause, or give --all. Ten of them start each
-    second. With --json it prints the answer of each call. Exit code 1: some do not run again, or you answered no.
+    Name executions, choose them with --since, --until, --name, --job and --cause, or give --all. They start at a rate
+    of ten per second. With --json, it prints the response to each call. Exit code 1: some will not run again, or you
+    answered no.
 
     \b
     Examples:
@@ -199,7 +199,6 @@ def _sum(api: Documents, parts: Sequence[NextCall], *, dry: bool = False, expect
 
 
 def _show(expected: Outcome, *, as_json: bool) -> None:
-    """Print what would run again: a sentence for people, rows for a pipe."""
     would = f"Would run {counted(expected.matched, 'run')} again"
     if not expected.matched:
         click.echo("There is nothing to run again.", err=True)

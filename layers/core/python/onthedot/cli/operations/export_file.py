@@ -65,7 +65,6 @@ class ExportWriter:
         self._write({"onthedot": MARK, "format": FORMAT, **header})
 
     def add(self, entries: Iterable[Mapping[str, Any]]) -> None:
-        """Write entries, one to a line."""
         for entry in entries:
             self.counts[str(entry["kind"])] += 1
             self._write(entry)
@@ -105,7 +104,6 @@ class ExportFile:
         return sum(self.counts.values())
 
     def pages(self, most: int, most_bytes: int) -> Iterator[list[Any]]:
-        """Yield the entries, some at a time. The blobs of a record are on its page."""
         page: list[Any] = []
         size = 0
         for group, length in self._groups():
@@ -117,7 +115,6 @@ class ExportFile:
             yield page
 
     def _groups(self) -> Iterator[tuple[list[Any], int]]:
-        """Yield each entry with the blobs before it, and its bytes."""
         group: list[Any] = []
         size = 0
         for number, raw, line in _lines(self.path):
@@ -162,7 +159,6 @@ def _checked_header(path: Path, line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
-    """Yield the number, the bytes and the object of each line."""
     try:
         with path.open("rb") as file:
             number = 0

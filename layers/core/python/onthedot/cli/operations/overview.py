@@ -7,6 +7,7 @@ from itertools import groupby, zip_longest
 from typing import Any, Final, NamedTuple
 
 import click
+from rich.cells import cell_len
 
 from onthedot.cli.documents import Documents
 from onthedot.cli.options import on_api
@@ -21,7 +22,6 @@ from onthedot.cli.output import (
     print_next,
     printable,
     short,
-    width,
     wrapped,
 )
 from onthedot.cli.times import age, briefly, day_and_clock, read_moment, this_moment
@@ -49,7 +49,7 @@ _BARS: Final = "▁▂▃▄▅▆▇█"
 def overview(api: Documents, as_json: bool) -> None:
     """Show the state of the stage, its queues, workers and failures.
 
-    In a pipe it prints one fact a line, with tabs.
+    In a pipe, it prints one fact per line, separated by tabs.
 
     \b
     Example:
@@ -128,14 +128,14 @@ def _section(section: Section, columns: int, wanted: str) -> Iterator[Line]:
         return
     yield Line(cut(section.title, columns), bold=True)
     by_column = zip_longest(*(row.cells for row in rows), fillvalue="")
-    widths = fitted([max(map(width, column)) for column in by_column], columns - INDENT)
+    widths = fitted([max(map(cell_len, column)) for column in by_column], columns - INDENT)
     for row in rows:
         cells = [*row.cells, *[""] * (len(widths) - len(row.cells))]
         yield Line(cut(" " * INDENT + line_of(cells, widths), columns), row.colour, row=row)
 
 
 def sections_of(document: Mapping[str, Any], now: datetime) -> list[Section]:
-    """Return the sections of GET /v1/overview. A part that is not known now says so, and hides no other."""
+    """Say so where a part is not known now, and hide no other."""
     unknown = set(document.get("unknown") or ())
     makers: Sequence[tuple[str, str, Callable[[Any, datetime], Sequence[Row]], bool]] = (
         ("", "summary", _summary, False),
@@ -227,7 +227,7 @@ def _next(ones: Any, now: datetime) -> Sequence[Row]:
 
 
 def _failures(ones: Any, now: datetime) -> Sequence[Row]:
-    """Return the failures, the latest first. Those of one job with one error that follow each other are one row."""
+    """Failures of one job with one error that follow each other are one row."""
     rows = []
     for (job_id, error), group in groupby(ones, key=lambda one: (one.get("job_id"), one.get("error"))):
         latest, *others = group
@@ -251,7 +251,7 @@ def _said(text: Any) -> str:
 
 
 def number(value: Any) -> str:
-    """Return a count. A question mark stands for one that is not known."""
+    """Show a question mark for a count that is not known."""
     return f"{value:,}" if isinstance(value, int) else "?"
 
 
@@ -267,8 +267,8 @@ def chart(values: Sequence[int], most: int = 60) -> str:
 def queues(api: Documents, as_json: bool) -> None:
     """Show how many runs of all tenants are waiting for workers.
 
-    WAITING runs are due and no worker has them; OLDEST says how long the first of them has waited. DELAYED ones are due
-    soon. DEAD LETTERS are messages that could not be delivered; their runs are sent again.
+    WAITING runs are due, but no worker has taken them yet; OLDEST says how long the first of them has waited. DELAYED
+    runs are due soon. DEAD LETTERS are messages that could not be delivered; their runs are sent again.
 
     \b
     Example:
@@ -304,8 +304,8 @@ def queues(api: Documents, as_json: bool) -> None:
 def workers(status: str | None, api: Documents, as_json: bool) -> None:
     """List the pull workers that may run your jobs.
 
-    RUNS is how many runs a worker has, out of how many it takes at a time. CPU, MEMORY and STORAGE are what these runs
-    asked for, out of what the worker has.
+    RUNS says how many runs a worker has, out of how many it takes at a time. CPU, MEMORY and STORAGE say how much these
+    runs asked for, out of what the worker has.
 
     \b
     Example:
@@ -332,7 +332,7 @@ def workers(status: str | None, api: Documents, as_json: bool) -> None:
 
 
 def _used(worker: dict[str, Any], name: str, *, for_people: bool) -> str:
-    """Return how much of a resource is used, of how much. People need not read that a worker has none of it."""
+    """People need not read that a worker has none of a resource."""
     used, total = worker["used"].get(name), worker["resources"].get(name)
     # An older API does not know all resources.
     if total is None or (for_people and not total and name != "concurrency"):

@@ -40,13 +40,14 @@ _KEY: Final = re.compile(r"\x1b[\[O][^A-Za-z~]*[A-Za-z~]?|.", re.DOTALL)
 
 
 @click.command()
-@click.option("--interval", type=Duration(), default="2s", show_default=True, help="How often to read the state.")
+@click.option("--interval", type=Duration(), default="2s", show_default=True, help="How often to refresh the screen.")
 @api_options
 @json_option
 def top(interval: float, url: str | None, token: str | None, as_json: bool) -> None:
     """Show the state of the stage on a live screen.
 
-    q quits, / filters, the arrow keys select a line, Enter explains it. Without a terminal it prints one frame.
+    Press q to quit, / to filter, the arrow keys to select a line, and Enter to explain it. Without a terminal, it
+    prints one frame.
 
     \b
     Example:
@@ -201,7 +202,7 @@ def _live(readings: _Readings, api: Documents) -> None:
 
 
 def _explained(api: Documents, job_id: str) -> Sequence[str]:
-    """Return the explanation of a job as sentences, or why there is none."""
+    """As sentences, or why there is none."""
     try:
         found = api.ask(requests.explain(job_id), job=job_id)
     except click.ClickException as error:
