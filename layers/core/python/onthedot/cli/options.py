@@ -82,8 +82,6 @@ def read_filters(given: Mapping[str, Any]) -> JobFilter:
 
 
 class SectionOption(click.Option):
-    """An option of a section of the help text."""
-
     def __init__(self, *arguments: Any, section: str, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.section = section

@@ -47,6 +47,10 @@ def short(text: str) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text):,} characters)"
 
 
+def titled(name: str | None, id_: str) -> str:
+    return f"{printable(name)} ({printable(id_)})" if name else printable(id_)
+
+
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun, such as "1 job" or "2,300 jobs"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

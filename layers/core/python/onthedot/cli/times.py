@@ -202,8 +202,6 @@ def _zone(name: str) -> ZoneInfo:
 
 
 class PastTime(NamedTuple):
-    """A time in the past."""
-
     written: str
     """As the user wrote it, for the commands that we suggest."""
     text: str
@@ -225,8 +223,6 @@ class PastTime(NamedTuple):
 
 
 class Past(click.ParamType[PastTime]):
-    """A time in the past: 12h for 12 hours ago, or a time."""
-
     name = "WHEN"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PastTime:

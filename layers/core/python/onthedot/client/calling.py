@@ -35,8 +35,6 @@ def body_of(operation: Operation[Any]) -> bytes | None:
 
 
 class Trying(Generic[Answer]):
-    """The tries of one call."""
-
     answer: Answer
     """The answer, after `judge` has returned None."""
 
@@ -98,6 +96,5 @@ def _document(reply: Reply) -> Any:
 
 
 def _facts(reply: Reply) -> tuple[str | None, float | None]:
-    """Return the request id and the seconds of `Retry-After`."""
     after = reply.headers.get("retry-after", "")
     return reply.headers.get("x-request-id"), float(after) if after.isdecimal() else None

@@ -284,7 +284,6 @@ def gate(name: str) -> Operation[answers.Gate]:
 def set_gate(
     name: str, in_flight: int | None, per_second: float | None, burst: int | None, *, paused: bool
 ) -> Operation[answers.Gate]:
-    """Return the call that makes a gate, or replaces all its limits."""
     body = {"in_flight": in_flight, "per_second": per_second, "burst": burst, "paused": paused}
     return Operation("PUT", _path("gates", name), _one(answers.Gate), body=body)
 

@@ -17,8 +17,6 @@ _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The executions and calls of one tenant so far."""
-
     tenant: str
     client: Client
     world: VirtualWorld

@@ -41,8 +41,6 @@ class HttpCall:
 
 @dataclass(slots=True)
 class HandlerCall:
-    """A call of a handler."""
-
     handler: str
     payload: Any
     context: Context
@@ -56,8 +54,6 @@ class HandlerCall:
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """A reply of an HTTP target, as a test gives it."""
-
     status: int = 200
     body: bytes | str | Any = b""
     """Bytes or text as they are, any other value as JSON."""

@@ -112,8 +112,6 @@ def has_terminal() -> bool:
 
 
 class Check(NamedTuple):
-    """One line of the list."""
-
     name: str
     is_fine: bool | None
     """None: AWS did not say, for example because the credentials may not ask. The deployment goes on."""
@@ -132,7 +130,6 @@ def require(found: Iterable[Check]) -> None:
 
 
 def bootstrap_parameter(context: Mapping[str, Any]) -> str:
-    """Return the name of the parameter in which CDK's bootstrap stores its version."""
     return f"/cdk-bootstrap/{context.get(QUALIFIER, DEFAULT_QUALIFIER)}/version"
 
 
@@ -158,8 +155,6 @@ def _bootstrap(parameter: str, region: str) -> Check:
 
 
 class Demands(NamedTuple):
-    """The things that an account must have before these stacks can be deployed."""
-
     stacks: tuple[str, ...]
     concurrency: int
     """How many calls of functions at a time the queues make at most."""

@@ -33,8 +33,6 @@ POLL: Final = {"Delay": 3, "MaxAttempts": 1200}
 
 
 class Resource(NamedTuple):
-    """A resource of a stack."""
-
     kind: str
     """Its CloudFormation type."""
     name: str
@@ -44,8 +42,6 @@ class Resource(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """A deployed stack of a stage."""
-
     name: str
     arn: str
     protected: bool

@@ -10,7 +10,7 @@ import click
 from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.jobs.job_options import read_json
 from onthedot.cli.options import filter_options, on_api, options, read_filters
-from onthedot.cli.output import counted, print_document, print_next, print_rows, printable, progress
+from onthedot.cli.output import counted, print_document, print_next, print_rows, printable, progress, titled
 from onthedot.cli.times import in_full, read_moment, this_moment
 from onthedot.client import requests
 from onthedot.client.options import JobFilter
@@ -24,8 +24,6 @@ MAX_SHOWN: Final = 20
 
 
 class Act(NamedTuple):
-    """An act on jobs, and its words."""
-
     name: str
     request: Callable[[str], Operation[Any]]
     done: Callable[[dict[str, Any]], str]
@@ -209,8 +207,7 @@ def _each(act: Act, api: Documents, jobs: Sequence[str], *, as_json: bool) -> No
             print_document(document)
             continue
         name = document.get("name") or (job if job != job_id else None)
-        title = f"{printable(name)} ({printable(job_id)})" if name else printable(job_id)
-        click.echo(f"{title} {act.done(document)}.")
+        click.echo(f"{titled(name, job_id)} {act.done(document)}.")
     if failures:
         raise click.exceptions.Exit(failures[0].exit_code)
 

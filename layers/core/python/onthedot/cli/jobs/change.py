@@ -11,9 +11,9 @@ import click
 
 from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.jobs.job_options import OPTIONS, for_the_client, given_options
-from onthedot.cli.jobs.schedule import rule_in_words, title_of, zone_of
+from onthedot.cli.jobs.schedule import rule_in_words, zone_of
 from onthedot.cli.options import WIDE, Command, SectionedCommand, on_api
-from onthedot.cli.output import print_document, print_next, printable, short
+from onthedot.cli.output import print_document, print_next, printable, short, titled
 from onthedot.cli.times import in_full, read_moment, this_moment
 from onthedot.client import requests
 from onthedot.jobs.spec import CHANGEABLE
@@ -91,7 +91,8 @@ def change(job: str, if_version: int | None, api: Documents, as_json: bool, **op
     if as_json:
         print_document(changed)
         return
-    click.echo(f"Changed {title_of(changed)}: {'; '.join(_said(changed, operation.body, now))}.")
+    title = titled(changed.get("name"), changed["job_id"])
+    click.echo(f"Changed {title}: {'; '.join(_said(changed, operation.body, now))}.")
     print_next(f"onthedot get {changed['job_id']}", f"onthedot explain {changed['job_id']}")
 
 

@@ -26,7 +26,7 @@ _COMMANDS: Final = {
     "check_ticks": "onthedot doctor",
     "open_stage": "onthedot thaw",
     "allow_overlap": "onthedot get {job}",
-    "lift_limit": "{limits}",
+    "lift_limit": "onthedot gates list",
 }
 """The command for each action of `what_if`. Sentences about workers name theirs."""
 _INSTANT: Final = re.compile(
@@ -125,18 +125,7 @@ def _print_explanation(answer: Mapping[str, Any], progress: str, wanted: str) ->
     for one in actions:
         click.echo(in_local_times(one["message"], now))
     commands = [_COMMANDS[one["action"]] for one in actions if one["action"] in _COMMANDS]
-    filled = [command.format(job=wanted, limits=_limits(actions)) for command in commands]
-    print_next(*filled, f"onthedot executions {wanted}")
-
-
-def _limits(actions: Sequence[Mapping[str, Any]]) -> str:
-    """Return the command that shows the gate or the limits of the tenant that a sentence about a limit names."""
-    words = [str(one["message"]).split() for one in actions if one["action"] == "lift_limit"]
-    for kind, command in (("gate", "gates show"), ("tenant", "limits show")):
-        for sentence in words:
-            if kind in sentence[:-1]:
-                return f"onthedot {command} {printable(sentence[sentence.index(kind) + 1])}"
-    return "onthedot gates list"
+    print_next(*(command.format(job=wanted) for command in commands), f"onthedot executions {wanted}")
 
 
 def _progress(api: Documents, operation: Operation[Any]) -> str:

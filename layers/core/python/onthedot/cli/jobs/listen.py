@@ -67,8 +67,6 @@ def listen(port: int, host: str, count: int | None, as_json: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One request that arrived."""
-
     at: int
     """When its headers had arrived, in epoch milliseconds."""
     method: str
@@ -140,8 +138,6 @@ def _lateness(lateness: int | None) -> str:
 
 
 class _Server(ThreadingHTTPServer):
-    """Answers 200 to every request and queues it."""
-
     daemon_threads = True
 
     def __init__(self, host: str, port: int, refused: Callable[[str], None]) -> None:
@@ -182,8 +178,6 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection: it reads a request, answers it and queues it."""
-
     server: _Server
     protocol_version = "HTTP/1.1"
     timeout = QUIET_SECONDS

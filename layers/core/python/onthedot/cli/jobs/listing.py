@@ -66,8 +66,6 @@ def list_command(*, since: PastTime | None, limit: int, api: Documents, as_json:
 
 
 class Search:
-    """The jobs that one command finds."""
-
     def __init__(self, api: Documents, filters: JobFilter, since: PastTime | None) -> None:
         self._api = api
         self._filters = filters
@@ -112,7 +110,7 @@ class Search:
                 raise
             return  # it was deleted meanwhile
         known = _as_listed(job, letter)
-        if known["last_outcome"]["status"] == "FAILED" and _passes(known, self._filters):
+        if (known["last_outcome"] or {}).get("status") == "FAILED" and _passes(known, self._filters):
             yield known
 
     def _is_recent(self, job: dict[str, Any]) -> bool:
@@ -126,14 +124,10 @@ class Search:
 def _as_listed(job: dict[str, Any], letter: dict[str, Any]) -> dict[str, Any]:
     """Return a job and its dead letter as the entry that a list of the API has for it."""
     kind = "recurring" if job.get("cron") or job.get("every") else "event" if job.get("on_event") else "one-off"
-    outcome = {name: letter.get(name) for name in ("execution_id", "status", "fire_time", "finished_at")}
-    outcome["status"] = letter.get("status", "FAILED")
-    outcome["reason"] = letter.get("error") or letter.get("reason")
     known = {
         **job,
         "kind": kind,
         "target": letter.get("target"),
-        "last_outcome": job.get("last_outcome") or outcome,
         "at": job.get("fire_time"),
     }
     rules = ("cron", "timezone", "every") if "cron" in known else ("every",)

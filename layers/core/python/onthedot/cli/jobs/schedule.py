@@ -10,7 +10,7 @@ import click
 from onthedot.cli.documents import Documents
 from onthedot.cli.jobs.job_options import job_options, read_job
 from onthedot.cli.options import WIDE, SectionedCommand, on_api
-from onthedot.cli.output import print_document, print_next, printable
+from onthedot.cli.output import print_document, print_next, printable, titled
 from onthedot.cli.times import cron_in_words, day_and_clock, exactly, in_full, read_moment, this_moment
 from onthedot.client import requests
 from onthedot.client.options import PreviewOptions
@@ -45,7 +45,7 @@ def schedule(api: Documents, as_json: bool, **options: Any) -> None:
 
 
 def _sentence(job: Mapping[str, Any], fields: Mapping[str, Any], now: datetime) -> str:
-    title, moment = title_of(job), read_moment(job.get("next_fire_time"))
+    title, moment = titled(job.get("name"), job["job_id"]), read_moment(job.get("next_fire_time"))
     if rule := rule_in_words(fields):
         return f"Scheduled {title}: {rule}."
     if "on_event" in fields:
@@ -55,11 +55,6 @@ def _sentence(job: Mapping[str, Any], fields: Mapping[str, Any], now: datetime) 
     if moment is None or moment <= this_moment():
         return f"Scheduled {title}: it is due now."
     return f"Scheduled {title} for {in_full(moment, now, zone_of(fields))}."
-
-
-def title_of(job: Mapping[str, Any]) -> str:
-    name = job.get("name")
-    return f"{printable(name)} ({job['job_id']})" if name else str(job["job_id"])
 
 
 def rule_in_words(fields: Mapping[str, Any]) -> str:
@@ -87,7 +82,6 @@ def _next_fires(api: Documents, job: Mapping[str, Any], fields: Mapping[str, Any
 
 
 def _without_day(shown: str, before: str) -> str:
-    """Return only the clock of a time on the same day as the one before it."""
     day, _, clock = shown.rpartition(" ")
     return clock if before.startswith(f"{day} ") else shown
 

@@ -8,7 +8,7 @@ import click
 from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.jobs.job_options import read_json
 from onthedot.cli.options import on_api
-from onthedot.cli.output import Cells, counted, is_for_people, print_document, print_next, print_rows, printable
+from onthedot.cli.output import Cells, counted, is_for_people, print_document, print_next, print_rows, printable, titled
 from onthedot.client import requests
 
 MAX_SHOWN: Final = 40
@@ -52,7 +52,7 @@ def start(document: str, api: Documents, as_json: bool) -> None:
     if as_json:
         print_document(made)
         return
-    title = f"{printable(made['name'])} ({made['workflow_id']})" if made.get("name") else str(made["workflow_id"])
+    title = titled(made.get("name"), made["workflow_id"])
     click.echo(f"Workflow {title} has {counted(len(made['jobs']), 'job')} and is {made['status']}.")
     print_next(f"onthedot workflow show {made['workflow_id']}")
 

@@ -41,8 +41,6 @@ class NotAudited(click.ClickException):
 
 @dataclass(slots=True)
 class Audited:
-    """The collected reports of one audit, job by job, with its counts."""
-
     jobs: list[tuple[Record, Report]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     ticks_late: str | None = None

@@ -170,7 +170,6 @@ def redrive(
 
 
 def _parts(ids: Sequence[str], filters: DeadLetterOptions) -> list[NextCall]:
-    """Return the parts of the work, each of which takes one call for each of its cursors."""
     if not ids:
         return [lambda cursor, dry: calls.redrive(None, filters, everything=not filters, dry_run=dry, cursor=cursor)]
     return [_part(ids[first : first + AT_ONCE]) for first in range(0, len(ids), AT_ONCE)]

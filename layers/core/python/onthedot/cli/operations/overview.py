@@ -162,8 +162,6 @@ def _keyboard() -> Iterator[Callable[[float], bool]]:
 
 
 class Row(NamedTuple):
-    """A row of a section."""
-
     cells: tuple[str, ...]
     colour: str | None = None
 
@@ -181,15 +179,12 @@ class Section(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a screen."""
-
     text: str
     colour: str | None = None
     bold: bool = False
 
 
 def lines_of(sections: Sequence[Section], columns: int) -> list[Line]:
-    """Return the lines of all sections, each cut to the width."""
     return [line for section in sections for line in _section(section, columns)]
 
 
@@ -284,7 +279,6 @@ def _hold_ups(ones: Any, _: datetime) -> Sequence[Row]:
 
 
 def _queues(ones: Any, _: datetime) -> Sequence[Row]:
-    """Return the queues that are not empty, or one row when all are."""
     busy = [one for one in ones if one.get("error") or any(one.get(name) for name in _COUNTS)]
     return [_queue(one) for one in busy] or ([Row(("all are empty",))] if ones else [])
 
@@ -411,8 +405,7 @@ def workers(status: str | None, api: Documents, as_json: bool) -> None:
 
 def _used(worker: dict[str, Any], name: str, *, for_people: bool) -> str:
     """People need not read that a worker has none of a resource."""
-    used, total = worker["used"].get(name), worker["resources"].get(name)
-    # An older API does not know all resources.
-    if total is None or (for_people and not total and name != "concurrency"):
+    used, total = worker["used"].get(name, 0), worker["resources"][name]
+    if for_people and not total and name != "concurrency":
         return "-"
-    return " of ".join(str(value) if isinstance(value, int) else f"{value:g}" for value in (used or 0, total))
+    return " of ".join(str(value) if isinstance(value, int) else f"{value:g}" for value in (used, total))

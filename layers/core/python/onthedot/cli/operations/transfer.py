@@ -115,8 +115,7 @@ def _write(
             raise click.ClickException(f"attempt {printable(page['running'][0])} is running in a frozen stage")
         unreadable += [{"id": entry["id"], "why": entry["why"]} for entry in page["entries"] if "why" in entry]
         writer.add(page["entries"])
-        # A stage of an earlier version sends neither number.
-        read, total = read + page.get("read", 0), page.get("about_total") or total
+        read, total = read + page["read"], page["about_total"] or total
         bar.show(read, max(total, read) if total else None, f"{writer.counts.total():,} entries")
     if freeze:
         calls.post("/v1/export/finish", {"freeze_id": freeze_id})
@@ -157,8 +156,6 @@ def _pages(calls: Calls, **query: str) -> Iterator[Any]:
 
 @dataclass(slots=True)
 class _Imported:
-    """The numbers of an import so far."""
-
     created: int = 0
     present: int = 0
     refused: list[dict[str, str]] = field(default_factory=list)
@@ -307,6 +304,5 @@ def backup(file: Path, data: Path | None, force: bool, as_json: bool) -> None:
 
 
 def _data_file() -> Path:
-    """Return the data file of the server that commands in this folder use."""
     files = [home / "serve" / "onthedot.db" for home in homes()]
     return next((one for one in files if one.is_file()), files[0])
