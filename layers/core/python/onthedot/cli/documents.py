@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 
 from onthedot.cli.output import printable
 from onthedot.client import place as places
+from onthedot.client.calling import TRIES
 from onthedot.client.client import Client
 from onthedot.client.errors import (
     ClientError,
@@ -32,7 +33,6 @@ from onthedot.client.place import Place as ApiPlace
 from onthedot.client.requests import APART, PAGE, Operation, Retries, as_it_is, is_id, jobs_named, list_jobs
 from onthedot.client.transport import HttpTransport
 
-TRIES: Final = Retries().tries
 PATIENT: Final = Retries(tries=8, failures=True)
 """For a call that may be repeated, in a command that takes long."""
 NO_STACK: Final = "no local stack or server is running here; start one with `onthedot serve` or `onthedot up`, or "
@@ -70,16 +70,12 @@ class Ambiguous(click.ClickException):
 
 def find_api(url: str | None, token: str | None) -> ApiPlace:
     """Return the API that the options name, else the one that the environment names, else the one of `local.json`."""
-    if address := url or os.environ.get(URL):
-        return checked_api(address, token or os.environ.get(TOKEN))
-    stack = local_stack("name an API with --url")
-    return checked_api(stack.get("api_url", ""), token or stack.get("token"), is_local=True)
-
-
-def checked_api(url: str, token: str | None, *, is_local: bool = False) -> ApiPlace:
-    """Raise click.UsageError when no request can be made of the URL or the token."""
+    address = url or os.environ.get(URL)
+    stack = {} if address else local_stack("name an API with --url")
     try:
-        return places.checked_place(url, token, is_local=is_local)
+        if address:
+            return places.checked_place(address, token or os.environ.get(TOKEN))
+        return places.checked_place(stack.get("api_url", ""), token or stack.get("token"), is_local=True)
     except PlaceError as error:
         raise click.UsageError(str(error)) from error
 

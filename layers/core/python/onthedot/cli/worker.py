@@ -16,7 +16,7 @@ import click
 
 from onthedot.cli import process
 from onthedot.cli.credentials import LOCAL_STAGE, aws_errors_in_a_sentence, stage_environment, worker_settings
-from onthedot.cli.documents import LOOPBACK, checked_api, find_api
+from onthedot.cli.documents import LOOPBACK, find_api
 from onthedot.cli.lazy_group import MissingExtra
 from onthedot.cli.options import api_options
 from onthedot.cli.output import print_document
@@ -186,11 +186,10 @@ def choose_source(pool: str, *, url: str | None, token: str | None, direct: bool
         if url or token:
             raise click.UsageError("give either --direct, or --url and --token")
         return _direct(pool, stage)
-    if address := url or os.environ.get(URL):
-        return _rest(checked_api(address, token or environment_token))
-    if TABLE in os.environ:
+    address = url or os.environ.get(URL)
+    if address is None and TABLE in os.environ:
         return _from_settings(pool, os.environ)
-    return _rest(find_api(None, token))
+    return _rest(find_api(address, token or (environment_token if address else None)))
 
 
 def _rest(api: ApiPlace) -> ChosenSource:

@@ -46,7 +46,7 @@ class JobOption(NamedTuple):
     settings: Mapping[str, Any]
     section: str
     default: str = ""
-    read: Callable[[Any], Any] | None = None
+    read: Callable[..., Any] | None = None
     """Makes the value of the field from that of click. None: they are the same."""
     in_change: bool = True
 
@@ -102,7 +102,7 @@ def for_the_client(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
 
 def _read(option: JobOption, value: Any, timezone: str | None, now: datetime) -> Any:
     try:
-        if option.read is _when:
+        if option.read is read_when:
             return read_when(value, timezone, now)
         return value if option.read is None else option.read(value)
     except (ValueError, OSError, OverflowError) as error:
@@ -140,11 +140,6 @@ def _pairs(separator: str) -> Callable[[Sequence[str]], dict[str, str]]:
         return {name.strip(): value.strip() for name, _, value in parts}
 
     return read
-
-
-def _when(_: str) -> Any:
-    """Stand for `read_when`, which also needs the present time and the zone."""
-    raise NotImplementedError
 
 
 def _shell(text: str) -> dict[str, Any]:
@@ -185,7 +180,7 @@ _KINDS: Final[Mapping[type[forms.Form], Mapping[str, Any]]] = {
     forms.Switch: {"type": click.Choice([*_SWITCH]), "read": _SWITCH.__getitem__},
     forms.Names: {"multiple": True, "read": list},
     forms.Tags: {"multiple": True, "read": _pairs("=")},
-    forms.Instant: {"metavar": "WHEN", "read": _when},
+    forms.Instant: {"metavar": "WHEN", "read": read_when},
     forms.Json: {"metavar": "JSON", "read": read_json},
 }
 
