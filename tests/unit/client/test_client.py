@@ -82,13 +82,6 @@ def test_a_job_has_its_outcome_and_its_changes_as_values(world: Kit) -> None:
     assert (outcome.execution_id, outcome.status) == (once.id, Status.FAILED)
 
 
-def test_a_run_with_a_payload_of_its_own(world: Kit) -> None:
-    job = world.client.schedule(url=URL, every=3600, payload={"of": "the job"})
-    world.client.run(job.id, payload={"of": "this run"})
-    world.settle()
-    assert [call.json() for call in world.calls] == [{"of": "this run"}]
-
-
 def test_executions_are_read_page_by_page_and_by_status(world: Kit) -> None:
     job = world.client.schedule(url=URL, every=1, max_runs=250, retry=0)
     world.reply_next(*[400] * 3)
@@ -174,24 +167,6 @@ def test_a_backfill_goes_on_where_the_call_before_ended(world: Kit) -> None:
     rest = world.client.backfill(job.id, first.next_from, end, limit=1000)
     assert (rest.created, rest.left, rest.next_from) == (first.left, 0, None)
     assert world.client.backfill(job.id, "2000-01-01T00:00:00Z", end, limit=3).existing == 3
-
-
-def test_a_forecast_names_the_heaviest_jobs(world: Kit) -> None:
-    job = world.client.schedule(url=URL, every=10, name="quick")
-    heaviest = world.client.forecast(1_500).minutes[30].heaviest
-    assert [(one.job_id, one.name, one.runs) for one in heaviest] == [(job.id, "quick", 6)]
-
-
-def test_dead_letters_are_read_page_by_page_and_run_again(world: Kit) -> None:
-    world.reply_next(*[400] * 120)
-    jobs = {world.client.schedule(url=URL, retry=0).id for _ in range(120)}
-    world.settle()
-    assert {one.job_id for one in world.client.dead_letters()} == jobs
-    chosen = sorted(jobs)[:2]
-    assert world.client.redrive(chosen).redriven == 2
-    refused = world.client.redrive(["job_none"])
-    assert (refused.redriven, [one.id for one in refused.refused]) == (0, ["job_none"])
-    assert world.client.redrive(everything=True).redriven > 0
 
 
 def test_dead_letters_by_filters_and_their_causes(world: Kit) -> None:

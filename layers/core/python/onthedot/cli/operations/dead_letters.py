@@ -14,7 +14,6 @@ from onthedot.cli.options import limit_option, on_api, options
 from onthedot.cli.output import (
     Cells,
     counted,
-    is_for_people,
     print_document,
     print_next,
     print_rows,
@@ -32,8 +31,8 @@ MAX_CAUSES: Final = 100
 """Causes that one call of the API answers."""
 AT_ONCE: Final = 50
 """Dead letters of one call by ids, so that the bar moves."""
-MAX_NAMED: Final = 3
-"""Runs that a sentence names."""
+MAX_SHOWN: Final = 20
+"""Runs that people see. A pipe and --json get all."""
 NextCall = Callable[..., Operation[Any]]
 """Returns the call for a cursor, or with `dry` the dry run of it."""
 
@@ -198,32 +197,21 @@ def _sum(api: Documents, parts: Sequence[NextCall], *, dry: bool = False, expect
 
 
 def _show(expected: Outcome, *, as_json: bool) -> None:
-    would = f"Would run {counted(expected.matched, 'run')} again"
     if not expected.matched:
         click.echo("There is nothing to run again.", err=True)
-    elif not as_json and is_for_people():
-        click.echo(f"{would}: {_named(expected)}.")
     else:
         if not as_json:
-            print_rows(RUN_COLUMNS, [_row(one) for one in expected.runs])
-        click.echo(f"{would}.", err=True)
+            cells = Cells()
+            rows = [_row(one, cells) for one in expected.runs[: MAX_SHOWN if cells.for_people else None]]
+            print_rows(RUN_COLUMNS, rows, hidden={"JOB", "EXECUTION"})
+        click.echo(f"Would run {counted(expected.matched, 'run')} again.", err=True)
     _name_others(expected)
 
 
-def _named(expected: Outcome) -> str:
-    cells = Cells()
-    named = [
-        f"{printable(str(one.get('name') or one['job_id']))} {cells.time(one.get('fire_time')).removeprefix('today ')}"
-        f" ({printable(str(one.get('cause') or one.get('error') or 'failed'))})"
-        for one in expected.runs[:MAX_NAMED]
-    ]
-    more = expected.matched - len(named)
-    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _row(one: dict[str, Any]) -> tuple[str, ...]:
+def _row(one: dict[str, Any], cells: Cells) -> tuple[str, ...]:
+    name = str(one.get("name") or (one["job_id"] if cells.for_people else "-"))
     why = str(one.get("error") or "-")
-    return (str(one["fire_time"]), str(one.get("name") or "-"), str(one["job_id"]), str(one["execution_id"]), why)
+    return cells.time(one["fire_time"]), name, str(one["job_id"]), str(one["execution_id"]), why
 
 
 def _report(outcome: Outcome, *, as_json: bool) -> None:
