@@ -14,7 +14,7 @@ from http.client import HTTPConnection
 import pytest
 from click.testing import CliRunner
 
-from onthedot.cli.jobs.listen import MAX_BODY, Arrival, as_text
+from onthedot.cli.jobs.listen import MAX_BODY, Arrival, arrival_of, as_text
 from onthedot.cli.main import main
 from onthedot.cli.output import printable
 from onthedot.core.clock import SystemClock, format_instant
@@ -148,7 +148,8 @@ def test_a_port_that_is_taken_is_an_error_in_a_sentence() -> None:
 
 
 def arrival(body: bytes = b"", path: str = "/", run_id: str = "job_a", late: int | None = 12) -> Arrival:
-    return Arrival(NOON, "POST", path, "job_a", run_id, 1, None if late is None else NOON - late, body)
+    due = {} if late is None else {"X-Onthedot-Fire-Time": format_instant(NOON - late)}
+    return arrival_of(NOON, "POST", path, {**JOB, "X-Onthedot-Run": run_id, **due}, body)
 
 
 @pytest.mark.parametrize(
