@@ -109,15 +109,10 @@ def test_a_deployment_checks_the_account_then_runs_cdk_then_names_the_api(
     )
 
 
-@pytest.mark.parametrize(("answer", "deployed"), [("y\n", True), ("n\n", False)])
-def test_at_a_terminal_it_asks_once_with_stage_account_and_region(
-    account: FakeAccount, clone: FakeClone, at_a_terminal: FakeTokens, answer: str, deployed: bool
-) -> None:
-    at_a_terminal.there = [{"id": "tok_0"}]
-    result = deploy(typed=answer)
+def test_at_a_terminal_no_is_an_answer(account: FakeAccount, clone: FakeClone, at_a_terminal: FakeTokens) -> None:
+    result = deploy(typed="n\n")
     assert f"Deploy stage dev to account {ACCOUNT} in eu-west-1?" in result.output
-    assert ("deploy" in [call["arguments"][0] for call in clone.calls()]) is deployed
-    assert (result.exit_code == 0) is deployed
+    assert (result.exit_code, [call["arguments"][0] for call in clone.calls()]) == (1, ["synth"])
 
 
 def test_nothing_is_asked_with_yes_or_without_a_terminal(
@@ -359,13 +354,6 @@ def test_every_command_finds_the_region_that_deploy_finds(
     assert seen == ["eu-west-3"]
 
 
-def test_the_token_of_the_option_is_made_and_shown(account: FakeAccount, clone: FakeClone, tokens: FakeTokens) -> None:
-    result = deploy("--token", "acme:operator:ada")
-    assert tokens.made == [ADA]
-    assert "Token    otd_secret\n" in result.output
-    assert "Next " not in result.output
-
-
 def test_a_token_that_cannot_be_made_is_refused_before_anything_runs(account: FakeAccount, clone: FakeClone) -> None:
     for text in ("acme", "acme:operator", "acme:boss:ada", ":operator:ada", "onthedot:operator:ada"):
         assert deploy("--token", text).exit_code == 2, text
@@ -400,8 +388,10 @@ def test_json_has_the_urls_the_stacks_and_the_token(
     assert (done["action"], done["stage"], done["account"]) == ("deploy", "dev", ACCOUNT)
     assert done["api_url"].startswith("https://")
     assert done["stacks"]
-    assert (done["token"]["token"], done["token"]["id"]) == ("otd_secret", "tok_1")
+    assert (tokens.made, done["token"]["token"], done["token"]["id"]) == ([ADA], "otd_secret", "tok_1")
     assert "Stage dev is deployed." in result.stderr
+    assert "Token    otd_secret\n" in result.stderr
+    assert "Next " not in result.stderr
     account.bootstrap = None
     refused = deploy("--json")
     assert (refused.exit_code, refused.stdout) == (1, "")

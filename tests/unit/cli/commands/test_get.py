@@ -123,19 +123,6 @@ def test_a_broken_description_of_the_local_stack_is_named(tmp_path: Path) -> Non
         assert (result.exit_code, "local.json" in result.stderr) == (1, True), content
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["job_a"], "--url"),
-        (["job_a", "--url", "https://api.example.com"], "ONTHEDOT_TOKEN"),
-        (["job_a", "--url", "ftp://api.example.com", "--token", "t"], "ftp://api.example.com"),
-    ],
-)
-def test_options_that_cannot_work_are_refused_by_name(arguments: list[str], named: str) -> None:
-    result = invoke("get", *arguments)
-    assert (result.exit_code, named in result.stderr) == (2, True), result.stderr
-
-
 def test_another_server_is_recognised(server: ApiServer, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     for body in ("<html>", "[]", "{}", '"job_id"'):
         monkeypatch.setattr(server, "answer", lambda _, body=body: Response(200, body))

@@ -104,6 +104,7 @@ class ExportFile:
         return sum(self.counts.values())
 
     def pages(self, most: int, most_bytes: int) -> Iterator[list[Any]]:
+        """Yield the entries, some at a time. The blobs of a record are on its page."""
         page: list[Any] = []
         size = 0
         for group, length in self._groups():
