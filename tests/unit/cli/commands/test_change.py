@@ -94,7 +94,7 @@ def test_a_refusal_has_the_words_of_the_api_and_names_the_field(api: Api, onthed
         (["--clear", "cron"], "'cron' is not one of"),
         (["--clear", "name", "--name", "n"], "--clear name removes a field that another option sets"),
         (["--clear", "gates", "--gate", "stripe"], "--clear gates removes"),
-        (["--payload", "text"], "--payload: is no JSON"),
+        (["--payload", "text"], "--payload: is not JSON"),
         (["--payload", "NaN"], "not JSON compliant"),
         (["--depends-on", "job_2"], "No such option"),
     ],

@@ -192,7 +192,7 @@ class Documents(Calls):
                 is_down = error.status is None and self.place.is_local
                 return NoAnswer(text + ("; `onthedot serve` or `onthedot up` starts one here" if is_down else ""))
             case Unauthorized():
-                return Refusal("the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN")
+                return Refusal("the token is not valid; give a valid one as ONTHEDOT_TOKEN")
             case Forbidden():
                 # The API's own sentence ends with the roles that may. Other servers refuse too.
                 if error.code == "forbidden":

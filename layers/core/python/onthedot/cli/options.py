@@ -37,7 +37,7 @@ def options(*added: Callable[[Any], Any]) -> Callable[[Command], Command]:
 
 
 api_options: Final = options(
-    click.option("--url", metavar="URL", help=f"URL of the API.  [default: {URL}, or the server of this folder]"),
+    click.option("--url", metavar="URL", help=f"URL of the API.  [default: {URL}, or the local stack or server]"),
     click.option("--token", metavar="TOKEN", help=f"API token; setting {TOKEN} is safer.  [default: {TOKEN}]"),
 )
 """Adds `--url` and `--token`, for `find_api`."""

@@ -76,7 +76,7 @@ def on_jobs(command: Callable[..., None]) -> Callable[..., Any]:
 def cancel(**given: Any) -> None:
     """Cancel jobs for good.
 
-    A running job is asked to stop, which it learns at its next heartbeat. If one job cannot be cancelled, the others
+    A running job is asked to stop; it learns of this at its next heartbeat. If one job cannot be cancelled, the others
     still are. Exit code 4: there is no such job.
 
     \b

@@ -33,7 +33,7 @@ class Number(click.ParamType[float]):
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            self.fail(f"{value!r} is no number", param, ctx)
+            self.fail(f"{value!r} is not a number", param, ctx)
         return int(number) if number.is_integer() else number
 
 
@@ -118,7 +118,7 @@ def read_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ValueError(f"is no JSON: {error}; quote a text twice, such as '\"text\"'") from None
+        raise ValueError(f"is not JSON: {error}; quote a text twice, such as '\"text\"'") from None
     except RecursionError:
         raise ValueError("is nested too deeply") from None
 

@@ -187,7 +187,7 @@ def _print_tenants(found: Iterable[dict[str, Any]], *, as_json: bool) -> None:
 def gates() -> None:
     """Show, set, pause and delete gates, which limit your own jobs.
 
-    A job names the gates that it must pass. `customer:42` is key 42 of gate customer; the limits hold for each key
+    A job names the gates that it must pass. `customer:42` is key 42 of gate customer; the limits apply to each key
     separately. Exit code 4: there is no such gate.
 
     \b

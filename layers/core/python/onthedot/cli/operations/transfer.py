@@ -188,8 +188,8 @@ def import_file(
 ) -> None:
     """Import the data of an export into this stage.
 
-    Nothing runs before --release. The command works on the local stack, or on the API at --url, and needs an admin's
-    token. If it fails, run it again: entries that are already there stay as they are.
+    Nothing runs until you release it with --release. The command works on the local stack, or on the API at --url, and
+    needs an admin's token. If it fails, run it again: entries that are already there stay as they are.
 
     \b
     Example:
