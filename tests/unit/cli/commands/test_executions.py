@@ -9,19 +9,8 @@ import pytest
 
 from onthedot.cli.jobs import backfill as backfills
 from tests.unit.api.kit import SHELL, Api, a_worker
-from tests.unit.cli.conftest import Command, Script
+from tests.unit.cli.conftest import Command, Script, failed_jobs
 from tests.unit.client.scripted import LOST, a_reply
-
-
-def a_job_with_runs(api: Api, count: int) -> str:
-    """Return a job that ran now so many times, and failed the first time."""
-    job = api.job(target=SHELL, every=86_400, retry={"max_retries": 0})
-    worker = a_worker(api, resources={"slots": 10})
-    for number in range(count):
-        api.send("POST", f"/v1/jobs/{job}/run")
-        worker.complete(worker.take(), "SUCCEEDED" if number else "FAILED", **({} if number else {"error": "boom"}))
-        api.world.clock.advance(1)
-    return job
 
 
 def test_pages_are_read_only_as_far_as_they_are_needed(script: Script, onthedot: Command) -> None:
@@ -35,13 +24,13 @@ def test_pages_are_read_only_as_far_as_they_are_needed(script: Script, onthedot:
 
 
 def test_people_get_one_line_for_each_execution(api: Api, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = a_job_with_runs(api, 2)
+    [job] = failed_jobs(api, 1)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     shown = onthedot("executions", job).stdout
     assert "today" in shown or "tomorrow" in shown
-    assert len([line for line in shown.splitlines() if "SUCCEEDED" in line or "FAILED" in line]) == 2
-    assert f"{job}." not in shown, "the ids of executions have no room"
+    assert len([line for line in shown.splitlines() if "FAILED" in line]) == 1
+    assert job not in shown, "ids have no room"
 
 
 def test_executions_that_run_now_and_that_a_worker_had(api: Api, onthedot: Command) -> None:
