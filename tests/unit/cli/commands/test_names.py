@@ -63,7 +63,7 @@ def test_an_ambiguous_name_stops_no_other_job(api: Api, onthedot: Command) -> No
 def test_a_mistyped_id_or_name_is_answered_with_the_nearest_job(api: Api, onthedot: Command) -> None:
     job = api.job(every=3600, name="remind-42")
     for command in NAMED:
-        for wrong in (job[:12], f"{job[:-3]}xyz", "remnid-42"):
+        for wrong in (f"jbo_{job[4:12]}", job[:-3], "remnid-42"):
             result = onthedot(*command.split(), wrong)
             assert (result.exit_code, result.stdout) == (4, "")
             assert f"there is no job {wrong} at http" in result.stderr

@@ -285,7 +285,7 @@ def _jobs_named(api: Documents, name: str) -> Sequence[dict[str, Any]]:
 
 
 def _did_you_mean(api: Documents, text: str) -> str:
-    """Return the question whether the user meant a job whose id or name begins so, or is similar, or an empty text.
+    """Return the question whether the user meant a job whose id goes on so after the underscore, or with a near name.
 
     It looks at the newest jobs of each kind. A call that fails asks nothing.
     """
@@ -296,7 +296,8 @@ def _did_you_mean(api: Documents, text: str) -> str:
     except click.ClickException:
         return ""
     known = {key: job for job in reversed(jobs) for key in (job["name"], job["job_id"]) if key}
-    begin = [key for key in known if key.startswith(text)]
+    rest = text.partition("_")[2]
+    begin = [one["job_id"] for one in jobs if rest and one["job_id"].partition("_")[2].startswith(rest)]
     near = begin if len(begin) == 1 else get_close_matches(text, known, n=1, cutoff=0.7)
     if not near:
         return ""
