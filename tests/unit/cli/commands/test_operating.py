@@ -33,6 +33,12 @@ def test_dead_letters_are_listed_the_latest_first(api: Api, onthedot: Command) -
     assert [json.loads(line)["job_id"] for line in lines] == [jobs[2]]
 
 
+def test_a_cause_is_one_word_of_the_command_that_is_suggested(script: Script, onthedot: Command) -> None:
+    cause = {"cause": '"; reboot \x1b[2J', "count": 1, "latest": None, "successes_since": 0, "jobs": 1}
+    script(a_reply({"causes": [{**cause, "name": "n", "job_id": "job_1"}], "truncated": False}))
+    assert r"""redrive --cause '"; reboot \x1b[2J' --dry-run""" in onthedot("dead-letters", "--by", "cause").stderr
+
+
 def test_more_causes_than_were_counted_are_said(script: Script, onthedot: Command) -> None:
     script(a_reply({"causes": [], "truncated": True}))
     assert "There are more than were counted." in onthedot("dead-letters", "--by", "cause").stderr

@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -41,6 +42,11 @@ result_option = click.option(
 def printable(text: str) -> str:
     """Escape the characters that could control a terminal."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def word(text: str) -> str:
+    """Return a text of a user as a word of a command that we suggest: a shell reads nothing else in it."""
+    return quote(printable(text))
 
 
 def short(text: str) -> str:

@@ -10,7 +10,7 @@ import click
 from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.jobs.job_options import read_json
 from onthedot.cli.options import filter_options, on_api, options, read_filters
-from onthedot.cli.output import counted, print_document, print_next, print_rows, printable, progress, titled
+from onthedot.cli.output import counted, print_document, print_next, print_rows, printable, progress, titled, word
 from onthedot.cli.times import in_full, read_moment, this_moment
 from onthedot.client import requests
 from onthedot.client.options import JobFilter
@@ -101,7 +101,7 @@ def pause(**given: Any) -> None:
     """
     _act(PAUSE, **given)
     if given["jobs"] and not given["as_json"]:
-        print_next(f"onthedot resume {' '.join(map(printable, given['jobs']))}")
+        print_next(f"onthedot resume {' '.join(map(word, given['jobs']))}")
 
 
 @click.command()
@@ -156,7 +156,7 @@ def run(payload: str | None, **given: Any) -> None:
         raise click.UsageError(f"--payload: {error}") from error
     _act(RUN._replace(request=partial(requests.run, payload=read)), **given)
     if given["jobs"] and not given["as_json"]:
-        print_next(f"onthedot executions {printable(given['jobs'][0])}")
+        print_next(f"onthedot executions {word(given['jobs'][0])}")
 
 
 def _act(act: Act, jobs: Sequence[str], api: Documents, *, everything: bool, as_json: bool, **given: Any) -> None:

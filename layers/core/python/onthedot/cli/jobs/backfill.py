@@ -8,7 +8,7 @@ import click
 
 from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.options import PRIORITIES, on_api
-from onthedot.cli.output import Cells, counted, print_document, print_next, print_rows, printable, progress
+from onthedot.cli.output import Cells, counted, print_document, print_next, print_rows, progress, word
 from onthedot.cli.times import Duration, Past, PastTime, day_and_clock, read_moment, this_moment
 from onthedot.client import requests
 
@@ -74,7 +74,7 @@ def backfill(
         return
     more = f", {left:,} left" if left else ""
     click.echo(f"Runs of past fire times: {created:,} new, {existing:,} already there{more}.")
-    print_next(f"onthedot executions {printable(job)}")
+    print_next(f"onthedot executions {word(job)}")
 
 
 @click.command()

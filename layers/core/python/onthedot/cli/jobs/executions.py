@@ -11,7 +11,7 @@ from onthedot.cli.documents import Documents, Id, JobName, find_job
 from onthedot.cli.jobs.get import progress_in_words, reported
 from onthedot.cli.jobs.listing import in_short
 from onthedot.cli.options import RUN_STATUSES, limit_option, on_api
-from onthedot.cli.output import Cells, print_document, print_list, print_next, print_rows, printable
+from onthedot.cli.output import Cells, print_document, print_list, print_next, print_rows, printable, word
 from onthedot.cli.times import read_moment
 from onthedot.client import requests
 
@@ -67,7 +67,7 @@ def executions(
     hidden = [*(["STATUS"] if status else []), *(["NAME"] if job else [])]
     shown = print_executions(found, none, hidden, as_json=as_json)
     if job is not None and not as_json:
-        print_next(f"onthedot explain {printable(job)}")
+        print_next(f"onthedot explain {word(job)}")
     elif shown and status == "FAILED" and not as_json:
         print_next("onthedot dead-letters --by cause")
 
@@ -124,7 +124,7 @@ def _print_by_name(found: Iterable[dict[str, Any]], limit: int, *, as_json: bool
     if (total := sum(len(ones) for ones in groups.values())) == MAX_COUNTED:
         click.echo(f"Only the newest {total:,} were counted.", err=True)
     if counted:
-        print_next(f"onthedot list --name {printable(counted[0]['name'])}")
+        print_next(f"onthedot list --name {word(counted[0]['name'])}")
 
 
 def _counted(name: str, ones: Sequence[dict[str, Any]]) -> dict[str, Any]:

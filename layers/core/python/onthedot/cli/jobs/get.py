@@ -11,7 +11,7 @@ import click
 
 from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.options import on_api
-from onthedot.cli.output import is_for_people, print_next, print_unchanged, printable, short, wrapped
+from onthedot.cli.output import is_for_people, print_next, print_unchanged, printable, short, word, wrapped
 from onthedot.cli.times import briefly, day_and_clock, distance, in_full, read_moment, schedule_in_words, this_moment
 from onthedot.client import requests
 from onthedot.client.requests import Operation
@@ -76,7 +76,7 @@ def get(wanted: str, api: Documents, as_json: bool) -> None:
     else:
         is_running = job["status"] == "RUNNING"
         _print_facts({**job, "progress": _progress(api, requests.execution(job["job_id"])) if is_running else ""})
-        print_next(f"onthedot explain {printable(wanted)}", f"onthedot executions {printable(wanted)}")
+        print_next(f"onthedot explain {word(wanted)}", f"onthedot executions {word(wanted)}")
 
 
 def _print_facts(job: Mapping[str, Any]) -> None:
@@ -107,7 +107,7 @@ def explain(wanted: str, api: Documents, as_json: bool) -> None:
     progress = ""
     if any(reason["code"] == "running" for reason in answer["reasons"]):
         progress = _progress(api, requests.executions(None, job=answer["job_id"], status="RUNNING"))
-    _print_explanation(answer, progress, printable(wanted))
+    _print_explanation(answer, progress, word(wanted))
 
 
 def _print_explanation(answer: Mapping[str, Any], progress: str, wanted: str) -> None:

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator
 from itertools import islice
-from shlex import quote
 from typing import Any, Final
 
 import click
 
 from onthedot.cli.documents import Documents
 from onthedot.cli.options import filter_options, limit_option, on_api, read_filters
-from onthedot.cli.output import Cells, counted, print_list, print_next, printable
+from onthedot.cli.output import Cells, counted, print_list, print_next, word
 from onthedot.cli.times import Past, PastTime, read_moment, schedule_in_words
 from onthedot.client import requests
 from onthedot.client.options import JobFilter
@@ -60,7 +59,7 @@ def list_command(*, since: PastTime | None, limit: int, api: Documents, as_json:
     if search.has_more:
         more = ", and there are more: --limit" if len(jobs) == limit else ", and there may be more: narrow the filters"
     click.secho(f"{counted(len(jobs), 'job')}{more}.", dim=True, err=True, nl=False)
-    window = "12h" if since is None else quote(printable(since.written))
+    window = "12h" if since is None else word(since.written)
     is_failed = filters.get("status") == "FAILED"
     print_next(f"onthedot redrive --since {window} --dry-run" if is_failed else "onthedot explain NAME")
 

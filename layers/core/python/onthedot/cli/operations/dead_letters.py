@@ -19,6 +19,7 @@ from onthedot.cli.output import (
     print_rows,
     printable,
     progress,
+    word,
 )
 from onthedot.cli.times import Past, PastTime
 from onthedot.client import requests as calls
@@ -105,7 +106,7 @@ def _print_causes(api: Documents, filters: DeadLetterOptions, limit: int, *, as_
     if document["truncated"]:
         click.echo("There are more than were counted. Choose fewer with --since, --name or --job.", err=True)
     if rows:
-        print_next(f'onthedot redrive --cause "{rows[0][1]}" --dry-run')
+        print_next(f"onthedot redrive --cause {word(rows[0][1])} --dry-run")
 
 
 @dataclass
@@ -229,6 +230,6 @@ def _report(outcome: Outcome, *, as_json: bool) -> None:
 
 
 def _name_others(outcome: Outcome) -> None:
-    for word, ones in (("does not run again", outcome.refused), ("may run again", outcome.undecided)):
+    for what, ones in (("does not run again", outcome.refused), ("may run again", outcome.undecided)):
         for one in ones:
-            click.echo(f"{printable(one['id'])} {word}: {printable(one['reason'])}", err=True)
+            click.echo(f"{printable(one['id'])} {what}: {printable(one['reason'])}", err=True)

@@ -25,6 +25,7 @@ from onthedot.cli.output import (
     print_rows,
     print_unchanged,
     printable,
+    word,
 )
 from onthedot.client import requests
 from onthedot.gates.limits import MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, MOST_WEIGHT
@@ -94,7 +95,7 @@ def set_limits(tenant: str, as_json: bool, **given: Any) -> None:
         print_document(shown)
         return
     click.echo(f"Tenant {printable(tenant)}: {_in_words(shown)}, weight {shown['weight']}.")
-    print_next(f"onthedot limits show {printable(tenant)}", f"onthedot limits clear {printable(tenant)}")
+    print_next(f"onthedot limits show {word(tenant)}", f"onthedot limits clear {word(tenant)}")
 
 
 @limits.command("show")
@@ -217,7 +218,7 @@ def _put(api: Documents, name: str, limits: Mapping[str, Any], *, as_json: bool)
         print_unchanged(gate)
         return
     click.echo(f"Gate {printable(name)}: {_in_words(gate)}.")
-    print_next(f"onthedot gates show {printable(name)}", "onthedot gates list")
+    print_next(f"onthedot gates show {word(name)}", "onthedot gates list")
 
 
 @gates.command("set")

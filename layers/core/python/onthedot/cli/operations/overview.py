@@ -27,6 +27,7 @@ from onthedot.cli.output import (
     print_next,
     printable,
     short,
+    word,
     wrapped,
 )
 from onthedot.cli.times import Duration, age, briefly, day_and_clock, read_moment, this_moment
@@ -363,7 +364,7 @@ def queues(api: Documents, as_json: bool) -> None:
         return
     for one in found:
         if one.get("error"):
-            click.echo(f"{one['pool']}: {one['error']}", err=True)
+            click.echo(printable(f"{one['pool']}: {one['error']}"), err=True)
     if any(one.get("waiting") for one in found):
         print_next("onthedot workers", "onthedot overview")
 
@@ -400,7 +401,7 @@ def workers(status: str | None, api: Documents, as_json: bool) -> None:
     none = "There are no such workers. Start one: onthedot worker --pool NAME"
     print_list(found, WORKER_COLUMNS, row, none, as_json=as_json)
     if found and not as_json:
-        print_next(f"onthedot executions --worker {printable(str(found[0]['worker_id']))}", "onthedot queues")
+        print_next(f"onthedot executions --worker {word(str(found[0]['worker_id']))}", "onthedot queues")
 
 
 def _used(worker: dict[str, Any], name: str, *, for_people: bool) -> str:
