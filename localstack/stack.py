@@ -15,7 +15,7 @@ from localstack.home import STAGE, Home, LocalStackError
 from onthedot.access.ports import Principal
 from onthedot.access.token_store import TokenStore
 from onthedot.access.tokens import create_token
-from onthedot.cli.deploying.account import api_url_of
+from onthedot.cli.deploying.cdk import api_url_of
 from onthedot.core.clock import SystemClock
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 

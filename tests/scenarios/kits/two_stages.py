@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from onthedot.api.http import Response
+from onthedot.cli import options
 from onthedot.cli.documents import Calls
 from onthedot.cli.main import main
 from onthedot.cli.operations import transfer
@@ -142,7 +143,7 @@ def two_stages(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[TwoStages]:
     with Database() as first, Database() as second:
         source, destination = World.on(first, clock, ONE_SHARD, 10), World.on(second, clock, FOUR_SHARDS, 10)
         stages = TwoStages(Simulation(source), Simulation(destination), folder)
-        patch.setattr(transfer, "Documents", lambda url, _token: _Calls(stages, url))
+        patch.setattr(options, "Documents", lambda url, _token: _Calls(stages, url))
         patch.setattr(transfer, "time", _Time(stages))
         # Pages are small, so that a move can die between any two of them. Waits are few.
         patch.setattr("onthedot.transfer.export.PAGE", 4)

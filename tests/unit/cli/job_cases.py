@@ -16,7 +16,6 @@ from tests.examples import good
 
 URL: Final = "https://api.example.com/remind"
 JOB: Final = "job_aaaaaaaaaaaaaaaaaaaaaaaaaa"
-PATTERN: Final = '{"source": ["shop"], "detail": {"total": [{"numeric": [">", 5]}]}}'
 
 
 class Case(NamedTuple):
@@ -76,9 +75,7 @@ CASES: Final = (
     Case(["--in", "1.5s"], {"delay": 1.5}),
     Case(["--every", "90s"], {"every": 90}),
     Case(["--every", "rate(5 minutes)"], {"every": "rate(5 minutes)"}),
-    Case(["--on-event", PATTERN], {"on_event": {"source": ["shop"], "detail": {"total": [{"numeric": [">", 5]}]}}}),
     Case(["--misfire", "skip", "--misfire-grace", "5m"], {"misfire": {"policy": "skip", "grace_seconds": 300}}),
-    Case(["--start-within", "10m"], {"start_within_seconds": 600}),
     Case(["--http", URL], {"callback_url": URL}),
     Case(
         ["--http", URL, "--method", "PUT", "--header", "X-Team:a: b"],
@@ -97,13 +94,7 @@ CASES: Final = (
         ["--target", '{"type": "grpc", "address": "a.example.com:443", "method": "a.B/C", "tls": true}'],
         {"target": {"type": "grpc", "address": "a.example.com:443", "method": "a.B/C", "tls": True}},
     ),
-    Case(["--payload", '{"a": [true, null]}'], {"payload": {"a": [True, None]}}),
     Case(["--priority", "high"], {"priority": "HIGH"}),
-    Case(
-        ["--backoff", "0.5s", "--max-backoff", "1h"], {"retry": {"backoff_seconds": 0.5, "max_backoff_seconds": 3600}}
-    ),
-    Case(["--backoff-jitter", "off"], {"retry": {"jitter": False}}),
-    Case(["--cpu", "2"], {"requirements": {"cpu": 2}}),
 )
 """Each field with its example of the table, and options whose words need reading."""
 

@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import Result
 
 from onthedot.cli.deploying import cdk, checks
 from onthedot.cli.deploying import deploy as deploy_module
-from onthedot.cli.deploying.account import api_url_of, is_this_machine, set_account
 from onthedot.cli.operations import tokens as tokens_module
 from onthedot.cli.output import steps
 from tests.unit.cli.conftest import invoke
@@ -44,8 +42,7 @@ def account(monkeypatch: pytest.MonkeyPatch) -> FakeAccount:
 
 
 @pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeClone:
-    monkeypatch.setattr(deploy_module, "console_url_of", lambda _url: None)
+def clone(tmp_path: Path) -> FakeClone:
     return fake_clone(tmp_path, sys.executable)
 
 
@@ -106,20 +103,16 @@ def test_a_deployment_checks_the_account_then_runs_cdk_then_names_the_api(
     assert deployed[deployed.index("--require-approval") + 1] == "never"
     assert {call["environment"]["AWS_ENDPOINT_URL"] for call in clone.calls()} == {None}
     assert "API      https://abc.execute-api.eu-west-1.amazonaws.com/dev\n" in result.output
+    assert "Console  https://abc.execute-api.eu-west-1.amazonaws.com/dev/console\n" in result.output
     assert result.output.endswith(
         "Next     onthedot tokens create --stage dev --tenant TENANT --role operator --name NAME\n"
     )
 
 
-@pytest.mark.parametrize(("answer", "deployed"), [("y\n", True), ("n\n", False)])
-def test_at_a_terminal_it_asks_once_with_stage_account_and_region(
-    account: FakeAccount, clone: FakeClone, at_a_terminal: FakeTokens, answer: str, deployed: bool
-) -> None:
-    at_a_terminal.there = [{"id": "tok_0"}]
-    result = deploy(typed=answer)
+def test_at_a_terminal_no_is_an_answer(account: FakeAccount, clone: FakeClone, at_a_terminal: FakeTokens) -> None:
+    result = deploy(typed="n\n")
     assert f"Deploy stage dev to account {ACCOUNT} in eu-west-1?" in result.output
-    assert ("deploy" in [call["arguments"][0] for call in clone.calls()]) is deployed
-    assert (result.exit_code == 0) is deployed
+    assert (result.exit_code, [call["arguments"][0] for call in clone.calls()]) == (1, ["synth"])
 
 
 def test_nothing_is_asked_with_yes_or_without_a_terminal(
@@ -198,7 +191,10 @@ def test_fargate_pools_need_the_role_of_ecs_and_docker_for_images(
     account: FakeAccount, clone: FakeClone, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
     account.roles = {"AWSServiceRoleForECS"} if there else set()
-    monkeypatch.setattr(checks, "docker_answers", lambda: there)
+    (docker := clone.root / "docker").write_text("#!/bin/sh\n" + ("exit 0\n" if there else "sleep 20\n"))
+    docker.chmod(0o755)
+    monkeypatch.setenv("CDK_DOCKER", str(docker))
+    monkeypatch.setattr(checks, "DOCKER_SECONDS", 5 if there else 0.2)
     without = deploy().output
     assert "ECS" not in without
     assert "Docker" not in without
@@ -207,19 +203,6 @@ def test_fargate_pools_need_the_role_of_ecs_and_docker_for_images(
     assert {line_of(result, name)[0] for name in ("ECS", "Docker")} == {"✓" if there else "✗"}, "all are shown"
     assert ("aws iam create-service-linked-role" in line_of(result, "ECS")) is not there
     assert (result.exit_code == 0) is there
-
-
-def test_docker_that_is_not_there_hangs_or_fails_does_not_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "docker"
-    monkeypatch.setenv("CDK_DOCKER", str(program))
-    assert not checks.docker_answers()
-    for body, answers in (("exit 0", True), ("exit 1", False), ("sleep 20", False)):
-        program.write_text(f"#!/bin/sh\n{body}\n")
-        program.chmod(0o755)
-        monkeypatch.setattr(checks, "DOCKER_SECONDS", 0.5)
-        assert checks.docker_answers() is answers
 
 
 def test_a_wrong_context_value_ends_the_command_with_the_message_of_the_app(
@@ -257,75 +240,31 @@ def test_a_context_value_decides_the_region_and_must_agree_with_the_option(
     assert deploy("-c", "region=us-west-2", "--region", "eu-west-1").exit_code == 2
 
 
+@pytest.mark.parametrize(("url", "here"), [(LOCAL, True), ("http://[::1]:1", True), ("https://aws.example", False)])
 def test_an_endpoint_on_this_machine_gets_layers_for_this_machine_and_no_change_sets(
-    account: FakeAccount, clone: FakeClone
+    account: FakeAccount, clone: FakeClone, monkeypatch: pytest.MonkeyPatch, url: str, here: bool
 ) -> None:
-    result = deploy("--endpoint-url", LOCAL)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url if here else LOCAL)
+    result = deploy(*([] if here else ["--endpoint-url", url]))
     assert result.exit_code == 0
     synth, deployed = clone.calls()
-    assert "local=true" in synth["arguments"]
-    assert deployed["arguments"][deployed["arguments"].index("--method") + 1] == "direct"
+    assert ("local=true" in synth["arguments"]) is here
+    assert ("--method" in deployed["arguments"]) is here
     for call in (synth, deployed):
-        assert call["environment"]["AWS_ENDPOINT_URL"] == call["environment"]["AWS_ENDPOINT_URL_S3"] == LOCAL
-    assert f"API      {LOCAL}/restapis/abc/dev/_user_request_\n" in result.output
-    assert deploy("--endpoint-url", "127.0.0.1:4566").exit_code == 2
+        assert call["environment"]["AWS_ENDPOINT_URL"] == call["environment"]["AWS_ENDPOINT_URL_S3"] == url
+    assert f"API      {url}/restapis/abc/dev/_user_request_\n" in result.output
 
 
-def test_the_endpoint_may_come_from_the_environment(
-    account: FakeAccount, clone: FakeClone, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "https://aws.example")
-    assert deploy().exit_code == 0
-    synth, deployed = clone.calls()
-    assert synth["environment"]["AWS_ENDPOINT_URL_S3"] == "https://aws.example"
-    assert "local=true" not in synth["arguments"]
-    assert "--method" not in deployed["arguments"]
+@pytest.mark.parametrize("url", ["127.0.0.1:4566", "http://", "http://["])
+def test_an_endpoint_that_is_no_url_is_refused(account: FakeAccount, clone: FakeClone, url: str) -> None:
+    assert deploy("--endpoint-url", url).exit_code == 2
 
 
-def test_the_loopback_addresses_are_this_machine() -> None:
-    for url in (LOCAL, "http://localhost:1", "http://[::1]:1"):
-        assert is_this_machine(url)
-    assert not is_this_machine("https://aws.example")
-    assert not is_this_machine(None)
-
-
-def test_a_profile_takes_the_place_of_keys_and_region() -> None:
-    environment = {"AWS_ACCESS_KEY_ID": "a", "AWS_SESSION_TOKEN": "t", "AWS_REGION": "eu-west-1", "HOME": "/x"}
-    set_account(environment, profile="me")
-    assert environment == {"AWS_PROFILE": "me", "HOME": "/x"}
-
-
-def test_both_names_of_the_region_are_set() -> None:
-    environment = {"AWS_DEFAULT_REGION": "eu-west-1"}
-    set_account(environment)
-    assert environment == {"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-1"}
-    set_account(environment, region="us-west-2", endpoint_url=LOCAL)
-    assert environment == dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), "us-west-2") | {"AWS_ENDPOINT_URL": LOCAL}
-
-
-def test_the_users_options_replace_ours() -> None:
-    arguments = cdk.deploy_arguments(
-        Path("out"), directly=True, others=["--require-approval", "any", "--concurrency=1"]
-    )
+def test_the_users_options_replace_ours(account: FakeAccount, clone: FakeClone) -> None:
+    deploy("--require-approval", "any", "--concurrency=1")
+    arguments = clone.arguments("deploy")
     assert arguments.count("--require-approval") == 1
     assert "--concurrency" not in arguments
-    assert arguments[-3:] == ["--require-approval", "any", "--concurrency=1"]
-
-
-def test_the_programs_are_those_of_the_clone(tmp_path: Path) -> None:
-    with pytest.raises(click.ClickException, match="make install"):
-        cdk.cdk_command(tmp_path, "deploy")
-    environment = cdk.cdk_environment(tmp_path, {"PATH": "/usr/bin", "HOME": "/x"}, None)
-    assert environment["PATH"] == f"{tmp_path}/.venv/bin:/usr/bin"
-    assert environment["HOME"] == "/x"
-    assert "AWS_ENDPOINT_URL" not in environment
-
-
-def test_the_urls_of_a_stage() -> None:
-    outputs = {"ApiUrl": "https://abc.execute-api.eu-west-1.amazonaws.com/dev/", "ApiId": "abc"}
-    assert api_url_of(outputs, None) == "https://abc.execute-api.eu-west-1.amazonaws.com/dev"
-    assert api_url_of(outputs, f"{LOCAL}/") == f"{LOCAL}/restapis/abc/dev/_user_request_"
-    assert deploy_module.console_url_of("http://127.0.0.1:1") is None, "it does not answer"
 
 
 def test_bootstrap_prepares_the_account_of_the_credentials_outside_of_the_clone(
@@ -381,8 +320,14 @@ def test_a_command_that_is_ended_by_sigterm_ends_cdk_too() -> None:
 def test_the_next_step_works_on_the_account_and_region_of_the_options(
     account: FakeAccount, clone: FakeClone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (profiles := tmp_path / "profiles").write_text('[profile "my team"]\n')
+    """A profile takes the place of keys, as in the AWS command line. boto3 and Node read two names of the region."""
+    (profiles := tmp_path / "profiles").write_text('[profile "my team"]\nregion = sa-east-1\n')
     monkeypatch.setenv("AWS_CONFIG_FILE", str(profiles))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    assert deploy("--profile", "my team").exit_code == 0
+    environment = clone.calls()[-1]["environment"]
+    assert {environment[name] for name in ("AWS_REGION", "AWS_DEFAULT_REGION")} == {"sa-east-1"}
+    assert (environment["AWS_PROFILE"], "AWS_ACCESS_KEY_ID" in os.environ) == ("my team", False)
     result = deploy("--profile", "my team", "--region", "us-east-2")
     assert "Next     AWS_PROFILE='my team' AWS_REGION=us-east-2 onthedot tokens create --stage dev " in result.output
     result = deploy("-c", "region=us-east-2")
@@ -407,13 +352,6 @@ def test_every_command_finds_the_region_that_deploy_finds(
     create = ["tokens", "create", "--stage", "dev", "--tenant", "acme", "--role", "operator", "--name", "ada"]
     assert invoke(*create).stdout == "otd_secret\n"
     assert seen == ["eu-west-3"]
-
-
-def test_the_token_of_the_option_is_made_and_shown(account: FakeAccount, clone: FakeClone, tokens: FakeTokens) -> None:
-    result = deploy("--token", "acme:operator:ada")
-    assert tokens.made == [ADA]
-    assert "Token    otd_secret\n" in result.output
-    assert "Next " not in result.output
 
 
 def test_a_token_that_cannot_be_made_is_refused_before_anything_runs(account: FakeAccount, clone: FakeClone) -> None:
@@ -450,8 +388,10 @@ def test_json_has_the_urls_the_stacks_and_the_token(
     assert (done["action"], done["stage"], done["account"]) == ("deploy", "dev", ACCOUNT)
     assert done["api_url"].startswith("https://")
     assert done["stacks"]
-    assert (done["token"]["token"], done["token"]["id"]) == ("otd_secret", "tok_1")
+    assert (tokens.made, done["token"]["token"], done["token"]["id"]) == ([ADA], "otd_secret", "tok_1")
     assert "Stage dev is deployed." in result.stderr
+    assert "Token    otd_secret\n" in result.stderr
+    assert "Next " not in result.stderr
     account.bootstrap = None
     refused = deploy("--json")
     assert (refused.exit_code, refused.stdout) == (1, "")

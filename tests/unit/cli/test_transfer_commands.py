@@ -1,6 +1,5 @@
 """`onthedot export`, `import` and `thaw` over HTTP."""
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -34,22 +33,6 @@ def destination() -> Iterator[ApiServer]:
 
 def on(server: ApiServer) -> Command:
     return partial(invoke, ONTHEDOT_URL=server.url, ONTHEDOT_TOKEN=TOKEN)
-
-
-def test_a_stage_is_moved_by_two_commands(source: ApiServer, destination: ApiServer) -> None:
-    job = Api(source.world).job(delay=600, payload="ä" * 2_000)
-    exported = on(source)("export", "--freeze", "jobs.jsonl")
-    assert exported.exit_code == 0, exported.output
-    assert exported.stdout.startswith("jobs.jsonl: 1 blob, 1 record.\n")
-    result = on(destination)("import", "jobs.jsonl", "--release", "--json")
-    assert result.exit_code == 0, result.output
-    moved = {"created": 2, "present": 0, "refused": [], "unknown_pools": [], "released": True}
-    assert json.loads(result.stdout) == moved
-    again = on(destination)("import", "jobs.jsonl", "--release", "--json")
-    assert json.loads(again.stdout) == {**moved, "created": 0}
-    assert Api(destination.world).get(f"/v1/jobs/{job}").status == 200
-    assert on(source)("thaw").exit_code == 3
-    assert json.loads(on(source)("thaw", "--force", "--json").stdout)["mode"] == "open"
 
 
 def test_calls_that_fail_for_a_moment_are_repeated(source: ApiServer, destination: ApiServer) -> None:
@@ -123,13 +106,6 @@ def test_an_export_to_stdout_is_refused_with_options_for_a_file(source: ApiServe
     assert Api(source.world).get("/v1/stage").body["mode"] == "open"
 
 
-def test_a_token_that_is_not_an_admins_is_told_so(source: ApiServer) -> None:
-    source.role = "operator"
-    result = on(source)("export", "--freeze", "jobs.jsonl")
-    assert (result.exit_code, "use an admin's as ONTHEDOT_TOKEN" in result.stderr) == (1, True)
-    assert not Path("jobs.jsonl").exists()
-
-
 def an_export(path: Path, *entries: dict[str, Any]) -> Path:
     with path.open("wb") as file:
         writer = ExportWriter(file)
@@ -150,9 +126,3 @@ def test_the_blobs_of_a_record_are_on_its_page(tmp_path: Path) -> None:
     assert export.total == 6
     assert [[one["kind"] for one in page] for page in export.pages(4, 10_000)] == [kinds[:2], kinds[2:]]
     assert [[one["kind"] for one in page] for page in export.pages(9, 1)] == [kinds[:2], kinds[2:5], kinds[5:]]
-
-
-def test_an_export_without_a_freeze_is_imported_on_demand_only(destination: ApiServer, tmp_path: Path) -> None:
-    path = str(an_export(tmp_path / "a"))
-    assert on(destination)("import", path).exit_code == 1
-    assert on(destination)("import", path, "--without-freeze", "--dry-run").exit_code == 0

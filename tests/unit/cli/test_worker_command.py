@@ -58,6 +58,7 @@ def _logging_as_before() -> Iterator[None]:
     ours.setLevel(levels[1])
 
 
+API = ["--url", "https://api.example.com", "--token", "t"]
 LOCAL = {"api_url": "http://127.0.0.1:4566/local", "token": "otd_local", "endpoint_url": "http://127.0.0.1:1"}
 
 
@@ -78,20 +79,17 @@ def test_a_url_and_a_token_of_the_environment_are_enough(monkeypatch: pytest.Mon
     assert "ONTHEDOT_TOKEN" not in os.environ, "programs that a worker starts do not inherit it"
 
 
-def test_options_go_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {**SETTINGS, "ONTHEDOT_URL": "https://other.example.com"}.items():
-        monkeypatch.setenv(name, value)
-    found = source_of(url="https://api.example.com", token="t")
-    assert found.name == "https://api.example.com"
-
-
-def test_settings_in_the_environment_make_a_direct_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_in_the_environment_make_a_direct_worker_unless_a_url_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
     found = source_of()
     assert type(found.source).__name__ == "DirectWorkSource"
     assert found.engine is not None
     assert found.name == "table jobs"
+    monkeypatch.setenv("ONTHEDOT_URL", "https://other.example.com")
+    assert source_of(url="https://api.example.com", token="t").name == "https://api.example.com"
 
 
 def test_otherwise_it_is_the_local_stack_which_may_be_called_back(tmp_path: Path) -> None:
@@ -158,18 +156,15 @@ def test_a_stack_without_settings_must_be_deployed_again(monkeypatch: pytest.Mon
 
 
 def test_options_that_cannot_work_are_refused_by_name() -> None:
-    api = ["--url", "https://api.example.com", "--token", "t"]
     for arguments, named in (
         ([], "--url"),
-        (api[:2], "token"),
-        (["--url", "ftp://api.example.com", "--token", "t"], "ftp://api.example.com"),
+        (API[:2], "token"),
         (["--stage", "prod"], "--direct"),
-        (["--direct", "--url", "https://api.example.com"], "--direct"),
-        ([*api, "--aws"], "--direct"),
-        ([*api, "--slots", "0"], "--slots"),
-        ([*api, "--shell", "--app", "no.app"], "ONTHEDOT_TOKEN"),
-        ([*api, "--app", "no.such.module"], "no.such.module"),
-        ([*api, "--app", "json"], "marks no handler"),
+        (["--direct", *API[:2]], "--direct"),
+        ([*API, "--aws"], "--direct"),
+        ([*API, "--shell", "--app", "no.app"], "ONTHEDOT_TOKEN"),
+        ([*API, "--app", "no.such.module"], "no.such.module"),
+        ([*API, "--app", "json"], "marks no handler"),
     ):
         result = worker(*arguments)
         assert (result.exit_code != 0, named in result.output) == (True, True), result.output
@@ -183,60 +178,44 @@ def test_settings_that_do_not_parse_are_named(monkeypatch: pytest.MonkeyPatch) -
     assert "ONTHEDOT_SHARDS" in result.output
 
 
-def test_an_api_that_refuses_the_token_ends_it_with_the_reason() -> None:
-    with a_passing_world() as world, serving(world) as server:
-        result = worker("--url", server.url, "--token", "wrong-but-secret")
-    assert result.exit_code == 1
-    assert "the token is not valid" in result.output
-    assert "wrong-but-secret" not in result.output
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
+    """The offer and the agent of each worker that is made. None of them runs."""
+    found: list[tuple[Any, Any]] = []
+
+    class Recorded(Runtime):
+        def __init__(self, source: Any, target: Any, offer: Any, *parts: Any, agent: Any, **others: Any) -> None:
+            found.append((offer, agent))
+            super().__init__(source, target, offer, *parts, agent=agent, **others)
+
+    monkeypatch.setattr(worker_module, "Runtime", Recorded)
+    monkeypatch.setattr(worker_module, "run_until_stopped", lambda _runtime: None)
+    return found
 
 
 @pytest.mark.parametrize(("arguments", "offered"), [((), 750), (("--storage-mb", "12"), 12)])
 def test_the_storage_is_the_smaller_disk_unless_it_is_given(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: tuple[str, ...], offered: int
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, made: list[Any], arguments: tuple[str, ...], offered: int
 ) -> None:
-    offers: list[Any] = []
     free = {tmp_path: 900, Path(tempfile.gettempdir()): 750}
     disks = {place: shutil._ntuple_diskusage(2**40, 0, megabytes * 2**20) for place, megabytes in free.items()}
-
-    class Recorded(Runtime):
-        def __init__(self, source: Any, target: Any, offer: Any, *parts: Any, **others: Any) -> None:
-            offers.append(offer)
-            super().__init__(source, target, offer, *parts, **others)
-
     monkeypatch.setattr(shutil, "disk_usage", disks.__getitem__)
-    monkeypatch.setattr(worker_module, "Runtime", Recorded)
-    monkeypatch.setattr(worker_module, "run_until_stopped", lambda _runtime: None)
-    result = worker("--url", "https://api.example.com", "--token", "t", *arguments)
-    assert result.exit_code == 0, result.output
-    assert [offer.resources.storage_mb for offer in offers] == [offered]
+    assert worker(*API, *arguments).exit_code == 0
+    assert [offer.resources.storage_mb for offer, _ in made] == [offered]
 
 
 @pytest.mark.parametrize(
     ("direct", "uri", "protects"), [(True, "http://agent", True), (True, None, False), (False, "http://agent", False)]
 )
 def test_a_task_on_ecs_protects_itself_if_it_has_a_role_for_it(
-    monkeypatch: pytest.MonkeyPatch, direct: bool, uri: str | None, protects: bool
+    monkeypatch: pytest.MonkeyPatch, made: list[Any], direct: bool, uri: str | None, protects: bool
 ) -> None:
     """The role of a task that works over REST has no grants."""
-    agents: list[Any] = []
-
-    class Recorded(Runtime):
-        def __init__(self, *parts: Any, agent: Any = None, **others: Any) -> None:
-            agents.append(agent)
-            super().__init__(*parts, agent=agent, **others)
-
-    monkeypatch.setattr(worker_module, "Runtime", Recorded)
-    monkeypatch.setattr(worker_module, "run_until_stopped", lambda _runtime: None)
     monkeypatch.delenv("ECS_AGENT_URI", raising=False)
-    if uri is not None:
-        monkeypatch.setenv("ECS_AGENT_URI", uri)
-    for name, value in SETTINGS.items():
+    for name, value in {**SETTINGS, **({} if uri is None else {"ECS_AGENT_URI": uri})}.items():
         monkeypatch.setenv(name, value)
-    arguments = ["--direct"] if direct else ["--url", "https://api.example.com", "--token", "t"]
-    result = worker(*arguments)
-    assert result.exit_code == 0, result.output
-    assert [isinstance(agent, EcsAgent) for agent in agents] == [protects]
+    assert worker(*(["--direct"] if direct else API)).exit_code == 0
+    assert [isinstance(agent, EcsAgent) for _, agent in made] == [protects]
 
 
 @pytest.mark.parametrize(("uri", "waits"), [("http://agent", [worker_module.REFUSED_SECONDS]), (None, [])])
@@ -249,9 +228,10 @@ def test_a_refused_worker_on_ecs_waits_before_it_ends(
     if uri is not None:
         monkeypatch.setenv("ECS_AGENT_URI", uri)
     with a_passing_world() as world, serving(world) as server:
-        result = worker("--url", server.url, "--token", "never set")
+        result = worker("--url", server.url, "--token", "wrong-but-secret")
     assert (result.exit_code, waited) == (1, waits)
     assert "the token is not valid" in result.output
+    assert "wrong-but-secret" not in result.output
 
 
 WAITS = """

@@ -1,6 +1,5 @@
 """`onthedot worker` as a process, as the container starts it, with the API over real HTTP."""
 
-import json
 import os
 import re
 import signal
@@ -24,16 +23,12 @@ from tests.unit.worker.world import TOKEN, ApiServer, a_passing_world, serving
 
 SECONDS = 60
 APP = """
-import os, signal, time
+import os
 from onthedot import job
 
 @job("greet")
 def greet(payload):
     return f"hello {payload}"
-
-@job("die")
-def die(payload):
-    os.kill(os.getpid(), signal.SIGKILL)
 
 @job("environment")
 def environment(payload):
@@ -120,7 +115,7 @@ def test_it_runs_programs_and_handlers_and_ends_with_zero_after_a_signal(
     api = Api(world)
     with a_worker(server, tmp_path, "--shell", "--app", "my_app", "--slots", "2", "--capability", "gpu") as worker:
         assert re.search(
-            r"is ready: pool pull, concurrency 2, can gpu, grpc, http, python, python:die, .*shell", worker.said
+            r"is ready: pool pull, concurrency 2, can gpu, grpc, http, python, python:environment, .*shell", worker.said
         )
         shell = api.job(target={"type": "shell", "argv": ["sh", "-c", "cat; env"]}, payload={"a": 1})
         python = api.job(target={"type": "python", "handler": "greet"}, payload="you")
@@ -146,34 +141,6 @@ def test_it_runs_programs_and_handlers_and_ends_with_zero_after_a_signal(
 
 def _ref(world: World, run_id: str) -> str:
     return run_of(world, run_id).result_ref or "none"
-
-
-def test_a_handler_that_kills_its_process_is_a_loss_and_the_worker_lives_on(
-    world: World, server: ApiServer, tmp_path: Path
-) -> None:
-    api = Api(world)
-    with a_worker(server, tmp_path, "--app", "my_app", "--json") as worker:
-        deadly = api.job(target={"type": "python", "handler": "die"})
-        worker.wait_until(lambda: run_of(world, deadly).losses >= 1)
-        other = api.job(target={"type": "python", "handler": "greet"})
-        worker.wait_until(has(world, other, Status.SUCCEEDED))
-    first = run_of(world, deadly).attempts[0]
-    assert (first.outcome, run_of(world, deadly).failures) == ("lost", 0)
-    assert "signal 9" in str(first.error)
-    logged = [json.loads(line) for line in worker.lines if line.startswith("{")]
-    assert any(line.get("run") == deadly and line["ended"] == "lost" for line in logged)
-
-
-def test_a_run_that_is_not_finished_within_the_grace_is_handed_back(
-    world: World, server: ApiServer, tmp_path: Path
-) -> None:
-    with a_worker(server, tmp_path, "--shell", "--grace", "0.2") as worker:
-        job = Api(world).job(target={"type": "shell", "argv": ["sleep", "60"]})
-        worker.wait_until(has(world, job, Status.RUNNING))
-        assert worker.stop() == 0
-    run = run_of(world, job)
-    assert (run.status, run.failures, run.losses) == (Status.DISPATCHED, 0, 0)
-    assert (run.attempts[0].outcome, run.attempts[0].error) == ("released", "the worker was stopped")
 
 
 def test_a_second_signal_ends_it_at_once(world: World, server: ApiServer, tmp_path: Path) -> None:

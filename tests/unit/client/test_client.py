@@ -1,6 +1,6 @@
 """The client on the real API in this process."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -65,13 +65,6 @@ def test_a_change_that_the_api_refuses_names_its_fields(world: Kit) -> None:
     assert world.client.get(job.id).version == 1
 
 
-def test_the_example_of_a_refusal(world: Kit) -> None:
-    with pytest.raises(InvalidRequest) as caught:
-        world.client.schedule(url=URL, cron="61 * * * *")
-    assert [problem.field for problem in caught.value.details] == ["cron"]
-    assert caught.value.request_id
-
-
 def test_a_job_has_its_outcome_and_its_changes_as_values(world: Kit) -> None:
     job = world.client.schedule(url=URL, every=60, name="report")
     world.client.pause(job.id)
@@ -87,13 +80,6 @@ def test_a_job_has_its_outcome_and_its_changes_as_values(world: Kit) -> None:
     outcome = world.client.get(once.id).last_outcome
     assert outcome is not None
     assert (outcome.execution_id, outcome.status) == (once.id, Status.FAILED)
-
-
-def test_a_run_with_a_payload_of_its_own(world: Kit) -> None:
-    job = world.client.schedule(url=URL, every=3600, payload={"of": "the job"})
-    world.client.run(job.id, payload={"of": "this run"})
-    world.settle()
-    assert [call.json() for call in world.calls] == [{"of": "this run"}]
 
 
 def test_executions_are_read_page_by_page_and_by_status(world: Kit) -> None:
@@ -183,30 +169,6 @@ def test_a_backfill_goes_on_where_the_call_before_ended(world: Kit) -> None:
     assert world.client.backfill(job.id, "2000-01-01T00:00:00Z", end, limit=3).existing == 3
 
 
-def test_a_forecast_counts_the_runs_of_a_minute(world: Kit) -> None:
-    world.client.schedule(url=URL, delay=timedelta(seconds=90))
-    found = world.client.forecast(5)
-    assert (len(found.minutes), sum(one.runs for one in found.minutes), found.truncated) == (5, 1, False)
-
-
-def test_a_forecast_names_the_heaviest_jobs(world: Kit) -> None:
-    job = world.client.schedule(url=URL, every=10, name="quick")
-    heaviest = world.client.forecast(1_500).minutes[30].heaviest
-    assert [(one.job_id, one.name, one.runs) for one in heaviest] == [(job.id, "quick", 6)]
-
-
-def test_dead_letters_are_read_page_by_page_and_run_again(world: Kit) -> None:
-    world.reply_next(*[400] * 120)
-    jobs = {world.client.schedule(url=URL, retry=0).id for _ in range(120)}
-    world.settle()
-    assert {one.job_id for one in world.client.dead_letters()} == jobs
-    chosen = sorted(jobs)[:2]
-    assert world.client.redrive(chosen).redriven == 2
-    refused = world.client.redrive(["job_none"])
-    assert (refused.redriven, [one.id for one in refused.refused]) == (0, ["job_none"])
-    assert world.client.redrive(everything=True).redriven > 0
-
-
 def test_dead_letters_by_filters_and_their_causes(world: Kit) -> None:
     world.reply_next(*[400] * 3, 410)
     jobs = [world.client.schedule(url=URL, retry=0, name=f"report-{number}").id for number in range(3)]
@@ -237,13 +199,6 @@ def test_the_life_of_a_gate(world: Kit) -> None:
         world.client.gate("stripe")
     with pytest.raises(ValueError, match="empty"):
         world.client.gate("")
-
-
-def test_the_queues_of_a_stage(world: Kit) -> None:
-    world.client.schedule(url=URL)
-    found = world.client.queues()
-    assert {queue.pool for queue in found}
-    assert all(queue.error is None and queue.waiting is not None for queue in found)
 
 
 def test_a_wrong_token_is_refused(world: Kit) -> None:

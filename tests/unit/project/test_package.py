@@ -18,11 +18,11 @@ from onthedot.cli.lazy_group import EXTRAS, TITLES
 ROOT = Path(__file__).parents[3]
 PRODUCT = ROOT / "layers" / "core" / "python" / "onthedot"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-BASE = {"click", "croniter", "rich", "urllib3"}
+BASE = {"click", "croniter", "rich"}
 """The import packages that the wheel brings without extras, besides the data of tzdata."""
 INSTALLED = {
     *("click", "croniter", "markdown_it_py", "mdurl", "onthedot", "pygments"),
-    *("python_dateutil", "rich", "six", "tzdata", "urllib3"),
+    *("python_dateutil", "rich", "six", "tzdata"),
 }
 SECONDS = 60
 APP = """

@@ -123,7 +123,6 @@ def job(name: str) -> Callable[[_Marked], _Marked]:
 
 
 def handlers() -> Mapping[str, Handler]:
-    """Return all handlers that are marked so far, by name."""
     return dict(_HANDLERS)
 
 

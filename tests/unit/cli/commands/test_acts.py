@@ -1,12 +1,10 @@
 """`onthedot cancel`, `pause`, `resume`, `delete` and `run` act on jobs by name, or on all that pass filters."""
 
-import json
-
 import pytest
 
 from tests.unit.api.kit import SHELL, Api, a_worker
-from tests.unit.cli.conftest import Command, Script, json_lines
-from tests.unit.client.scripted import LOST, REFUSED, a_reply
+from tests.unit.cli.conftest import Command, Script
+from tests.unit.client.scripted import REFUSED, a_reply
 
 
 def status_of(api: Api, job: str) -> str:
@@ -39,20 +37,6 @@ def test_a_job_that_runs_is_not_called_cancelled(api: Api, onthedot: Command) ->
     assert status_of(api, job) == "CANCELLED"
 
 
-def test_json_is_the_document_of_the_api(api: Api, onthedot: Command) -> None:
-    job = api.job(every=3600)
-    for command in ("pause", "resume", "cancel"):
-        result = onthedot(command, job, "--json")
-        assert (json.loads(result.stdout), result.stderr) == (api.get(f"/v1/jobs/{job}").body, "")
-    assert json.loads(onthedot("delete", job, "--json").stdout) == {"deleted": True}
-
-
-def test_there_is_no_such_job(api: Api, onthedot: Command) -> None:
-    for command in ("cancel", "pause", "resume", "delete", "run", "executions"):
-        result = onthedot(command, "job_none")
-        assert (result.exit_code, result.stdout, "job_none at http" in result.stderr) == (4, "", True)
-
-
 def test_the_id_of_an_execution_gets_a_hint(api: Api, onthedot: Command) -> None:
     result = onthedot("cancel", "job_7qk3.001794964793237")
     assert (result.exit_code, "(that is an execution; its job is job_7qk3)" in result.stderr) == (4, True)
@@ -72,14 +56,6 @@ def test_an_api_that_does_not_answer_ends_the_command(script: Script, onthedot: 
     assert {sent.path for sent in transport.sent} == {"/v1/jobs/job_a/cancel"}
 
 
-def test_a_state_that_does_not_allow_it_is_a_refusal(api: Api, onthedot: Command) -> None:
-    job = api.job(every=3600)
-    onthedot("cancel", job)
-    result = onthedot("resume", job)
-    assert result.exit_code == 3
-    assert "CANCELLED" in result.stderr
-
-
 def test_an_id_that_is_empty_or_no_text_calls_nothing(script: Script, onthedot: Command) -> None:
     transport = script()
     for command in ("cancel", "run", "executions", "backfill --from 1h", "workflow show"):
@@ -87,25 +63,11 @@ def test_an_id_that_is_empty_or_no_text_calls_nothing(script: Script, onthedot: 
     assert (onthedot("cancel", "job_\udcff").exit_code, transport.sent) == (2, [])
 
 
-def test_a_run_now(api: Api, onthedot: Command) -> None:
-    job = api.job(every=3600)
-    result = onthedot("run", job)
-    assert result.stdout.startswith(f"{job} runs now as {job}.")
-    assert f"onthedot executions {job}" in result.stderr
-    assert json.loads(onthedot("run", job, "--json").stdout)["trigger"] == "manual"
-
-
 def test_a_run_with_a_payload_of_its_own(script: Script, onthedot: Command) -> None:
     transport = script(a_reply({"execution_id": "job_a.1", "job_id": "job_a", "status": "PENDING"}))
     assert onthedot("run", "job_a", "--payload", '{"to": "x@y.z"}').exit_code == 0
     assert transport.sent[0].body == {"payload": {"to": "x@y.z"}}
     assert onthedot("run", "job_a", "--payload", "{").exit_code == 2
-
-
-def test_a_run_whose_reply_was_lost_is_not_repeated(script: Script, onthedot: Command) -> None:
-    transport = script(LOST)
-    assert onthedot("run", "job_a").exit_code == 5
-    assert len(transport.sent) == 1
 
 
 def statuses(api: Api) -> list[str]:
@@ -145,12 +107,6 @@ def test_each_act(jobs: Api, onthedot: Command) -> None:
         "3 jobs are cancelled, or asked to stop if running.\n"
     )
     assert onthedot("delete", "--all", "--name", "report-1", "--yes").stdout == "1 job is deleted.\n"
-
-
-def test_json_is_the_answer_of_each_step(jobs: Api, onthedot: Command) -> None:
-    many = ("pause", "--all", "--name", "report-", "--json")
-    assert [step["matched"] for step in json_lines(onthedot(*many, "--dry-run"))] == [3]
-    assert [step["done"] for step in json_lines(onthedot(*many, "--yes"))] == [3]
 
 
 def test_failures_are_listed_and_stop_no_other_job(jobs: Api, onthedot: Command) -> None:
@@ -213,9 +169,3 @@ def test_a_step_that_fails_says_how_far_it_came(script: Script, onthedot: Comman
     result = onthedot("pause", "--all", "--name", "r", "--yes")
     assert result.exit_code == 5
     assert "1 job is paused so far." in result.stderr
-
-
-def test_runs_are_not_repeated_when_the_reply_was_lost(script: Script, onthedot: Command) -> None:
-    transport = script(a_reply(step(matched=2)), LOST)
-    assert onthedot("run", "--all", "--name", "r", "--yes").exit_code == 5
-    assert len(transport.sent) == 2

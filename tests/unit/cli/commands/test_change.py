@@ -1,19 +1,15 @@
 """`onthedot change` changes one job, names the new values and the next fire, and ends in a sentence otherwise."""
 
-import json
 from datetime import timedelta
 from typing import Any
 
-import click
 import pytest
 
-from onthedot.cli.jobs.change import CLEARED, change, read_change
-from onthedot.cli.jobs.schedule import schedule
+from onthedot.cli.jobs.change import CLEARED
 from onthedot.cli.times import this_moment
-from onthedot.jobs.spec import CHANGEABLE
 from tests.unit.api.kit import Api
 from tests.unit.cli.conftest import Command, Script
-from tests.unit.client.scripted import LOST, a_reply
+from tests.unit.client.scripted import a_reply
 
 URL = "https://api.example.com/remind"
 WEEKDAYS = "0 8 * * mon-fri"
@@ -56,13 +52,6 @@ def test_a_paused_job_and_a_job_for_events_have_no_next_fire(api: Api, onthedot:
     assert told == f"Changed {on_event}: new on_event, retry max_retries=5.\n"
 
 
-def test_json_is_the_document_of_the_api(api: Api, onthedot: Command) -> None:
-    job = api.job(every=3600)
-    result = onthedot("change", job, "--priority", "low", "--json")
-    assert (json.loads(result.stdout), result.stderr) == (the_job(api, job), "")
-    assert the_job(api, job)["priority"] == "LOW"
-
-
 def test_every_field_that_can_go_is_cleared(api: Api, onthedot: Command) -> None:
     api.send("PUT", "/v1/gates/stripe", in_flight=5)
     texts = {"name": "n", "description": "d", "start_at": "2030-01-01T00:00:00Z", "end_at": "2031-01-01T00:00:00Z"}
@@ -73,11 +62,6 @@ def test_every_field_that_can_go_is_cleared(api: Api, onthedot: Command) -> None
     changed = the_job(api, job)
     assert [changed[name] for name in (*texts, *more)] == [None] * 5 + [[], None, None, {}]
     assert changed["requirements"]["memory_mb"] == 0
-
-
-def test_the_fields_that_null_removes_can_be_cleared() -> None:
-    nullable = {field.name for field in CHANGEABLE if field.null}
-    assert {*nullable, "payload"} == {name for name, value in CLEARED.items() if value is None}
 
 
 def test_only_the_version_that_was_seen_is_changed(api: Api, onthedot: Command) -> None:
@@ -100,13 +84,6 @@ def test_a_refusal_has_the_words_of_the_api_and_names_the_field(api: Api, onthed
     assert the_job(api, job)["version"] == 1
 
 
-def test_there_is_no_such_job(api: Api, onthedot: Command) -> None:
-    for job in ("job_none", "report"):
-        result = onthedot("change", job, "--name", "n")
-        assert (result.exit_code, result.stdout) == (4, "")
-        assert f"there is no job {job} at http" in result.stderr
-
-
 @pytest.mark.parametrize(
     ("options", "why"),
     [
@@ -117,7 +94,7 @@ def test_there_is_no_such_job(api: Api, onthedot: Command) -> None:
         (["--clear", "cron"], "'cron' is not one of"),
         (["--clear", "name", "--name", "n"], "--clear name removes a field that another option sets"),
         (["--clear", "gates", "--gate", "stripe"], "--clear gates removes"),
-        (["--payload", "text"], "--payload: is no JSON"),
+        (["--payload", "text"], "--payload: is not JSON"),
         (["--payload", "NaN"], "not JSON compliant"),
         (["--depends-on", "job_2"], "No such option"),
     ],
@@ -130,46 +107,6 @@ def test_wrong_options_are_named_and_nothing_is_sent(
     assert (result.exit_code, result.stdout) == (2, "")
     assert why in result.stderr
     assert transport.sent == []
-
-
-def test_the_options_are_those_of_a_new_job() -> None:
-    def named(command: click.Command) -> dict[str | None, list[str]]:
-        return {one.name: one.opts for one in command.params if isinstance(one, click.Option)}
-
-    ours, theirs = named(change), named(schedule)
-    assert theirs.keys() - ours.keys() == {"depends_on", "on_parent_failure", "idempotency_key"}
-    assert ours.keys() - theirs.keys() == {"clear", "if_version"}
-    assert all(ours[name] == theirs[name] for name in ours.keys() & theirs.keys())
-    defaults = [one.name for one in change.params if isinstance(one, click.Option) and "  [" in (one.help or "")]
-    assert defaults == ["url", "token"], "the job has its own values"
-
-
-def read(*arguments: str) -> dict[str, Any]:
-    """Return the options for the client that the command line makes."""
-    options = change.make_context("change", ["job_1", *arguments]).params
-    own = ("job", "if_version", "url", "token", "as_json")
-    return read_change({name: options[name] for name in options if name not in own}, this_moment())
-
-
-def test_options_become_those_of_the_client() -> None:
-    assert read("--http", URL, "--header", "A: b") == {"url": URL, "headers": {"A": "b"}}
-    assert read("--python", "send-email", "--payload", "null") == {"handler": "send-email", "payload": None}
-    assert read("--shell", "ls -l")["target"] == {"type": "shell", "argv": ["ls", "-l"]}
-    assert read("--gate", "a", "--capability", "gpu", "--max-retries", "0", "--clear", "end-at") == {
-        "gates": ["a"],
-        "requirements": {"capabilities": ["gpu"]},
-        "retry": {"max_retries": 0},
-        "end_at": None,
-    }
-
-
-def test_a_lost_reply_is_repeated_if_that_does_no_harm(script: Script, onthedot: Command) -> None:
-    transport = script(LOST, a_reply(JOB))
-    assert onthedot("change", "job_1", "--priority", "low", "--json").exit_code == 0
-    assert [sent.path for sent in transport.sent] == ["/v1/jobs/job_1"] * 2
-    transport = script(LOST)
-    assert onthedot("change", "job_1", "--in", "10m").exit_code == 5
-    assert len(transport.sent) == 1
 
 
 def test_texts_of_others_cannot_control_the_terminal(script: Script, onthedot: Command) -> None:

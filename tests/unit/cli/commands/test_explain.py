@@ -21,7 +21,7 @@ def test_a_run_that_waits_at_a_paused_gate_says_which_command_resumes_it(
     job = api.job(gates=["stripe"])
     park(server.world, job, "stripe")
     result = onthedot("explain", job, COLUMNS="40")
-    assert (result.exit_code, result.stderr.strip()) == (0, f"onthedot gates show stripe    onthedot executions {job}")
+    assert (result.exit_code, result.stderr.strip()) == (0, f"onthedot gates list    onthedot executions {job}")
     first, *story, last = result.stdout.splitlines()
     assert first.startswith(f"{job} is PENDING: gate stripe is paused")
     assert "`onthedot gates resume stripe`" in first, "a line is not broken on a narrow terminal"

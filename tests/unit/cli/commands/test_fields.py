@@ -28,12 +28,6 @@ def said(cases: Sequence[Case]) -> set[str]:
     return {name for case in cases for name in case.fields()}
 
 
-def test_the_models_have_fields_within_fields() -> None:
-    new, changed = fields_of(JobFields), fields_of(PatchFields)
-    assert {"cron", "retry.jitter", "dst.gap", "requirements.cpu", "target.http.headers", "target.grpc.tls"} <= changed
-    assert new - changed == {"dependencies", "on_parent_failure", "idempotency_key"}
-
-
 def test_a_new_job_can_have_every_field() -> None:
     assert said(CASES) == fields_of(JobFields)
 
@@ -76,66 +70,12 @@ def test_the_job_has_what_was_said_and_a_change_keeps_the_rest(api: Api, onthedo
     assert job["requirements"] == {"capabilities": [], "cpu": 0.5, "memory_mb": 0, "storage_mb": 0}
 
 
-@pytest.mark.parametrize("command", ["schedule", "change"])
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        (
-            ["--misfire", "later"],
-            "Invalid value for '--misfire': 'later' is not one of 'run_latest', 'run_all', 'skip'",
-        ),
-        (["--misfire-grace", "0.5s"], "Invalid value for '--misfire-grace': '0.5s' is not a whole number"),
-        (["--dst-gap", "run"], "Invalid value for '--dst-gap': 'run' is not one of"),
-        (["--dst-overlap", "never"], "Invalid value for '--dst-overlap': 'never' is not one of"),
-        (["--backoff", "soon"], "Invalid value for '--backoff': 'soon' is not a duration"),
-        (["--backoff-factor", "nan"], "Invalid value for '--backoff-factor': 'nan' is no number"),
-        (["--backoff-factor", "two"], "Invalid value for '--backoff-factor': 'two' is no number"),
-        (["--backoff-jitter", "maybe"], "Invalid value for '--backoff-jitter': 'maybe' is not one of 'on', 'off'"),
-        (["--cpu", "1e999"], "Invalid value for '--cpu': '1e999' is no number"),
-        (["--memory-mb", "0.5"], "Invalid value for '--memory-mb'"),
-    ],
-)
-def test_a_wrong_value_is_refused_by_its_option(
-    command: str, options: list[str], why: str, script: Script, onthedot: Command
-) -> None:
-    transport = script()
-    first = ["schedule", "--http", URL] if command == "schedule" else ["change", "job_1"]
-    result = onthedot(*first, *options)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert why in " ".join(result.stderr.split())
-    assert transport.sent == []
-
-
-def test_a_value_that_the_api_refuses_is_named_by_its_field(api: Api, onthedot: Command) -> None:
-    job = api.job(every=3600)
-    for options, field in (
-        (["--backoff-factor", "0"], "retry.factor"),
-        (["--max-backoff", "2d"], "retry.max_backoff_seconds"),
-        (["--misfire-grace", "60d"], "misfire.grace_seconds"),
-        (["--cpu", "-1"], "requirements.cpu"),
-    ):
-        result = onthedot("change", job, *options)
-        assert (result.exit_code, result.stdout) == (3, "")
-        assert field in result.stderr
-    alone = onthedot("schedule", "--http", URL, "--on-parent-failure", "run")
-    assert "on_parent_failure" in alone.stderr
-    assert api.get(f"/v1/jobs/{job}").body["version"] == 1
-
-
-def test_a_field_is_not_set_and_cleared_at_once(script: Script, onthedot: Command) -> None:
-    transport = script()
-    result = onthedot("change", "job_1", "--storage-mb", "5", "--clear", "requirements")
-    assert result.exit_code == 2
-    assert "--clear requirements removes a field that another option sets" in result.stderr
-    assert transport.sent == []
-
-
 @pytest.mark.parametrize("command", [schedule, change])
 def test_the_help_has_a_line_for_each_option_of_a_job_in_100_columns(command: click.Command) -> None:
     context = click.Context(command, info_name="onthedot", terminal_width=100, **command.context_settings)
     text = command.get_help(context)
-    sections = ["When:", "If a run cannot start in time:", "What:", "For people:", "How:", "Retries:"]
-    places = [text.index(f"\n{title}\n") for title in [*sections, "What the worker must have:", "Options:"]]
+    sections = ["When:", "If a run cannot start in time:", "What:", "Labels:", "How:", "Retries:"]
+    places = [text.index(f"\n{title}\n") for title in [*sections, "Worker requirements:", "Options:"]]
     assert places == sorted(places)
     lines = text[places[0] : places[-1]].splitlines()
     assert [line for line in lines if line.startswith("   ")] == [], "no text goes on in a second line"

@@ -27,17 +27,6 @@ def seen(onthedot: Command, job: str, columns: int = 80) -> list[str]:
     return click.unstyle(result.stdout).splitlines()
 
 
-def test_a_pipe_gets_the_fields_that_have_a_value(api: Api, onthedot: Command) -> None:
-    job = api.job(name="remind-42", delay=3600, payload={"user": 42}, callback_url="https://example.com/a")
-    shown = facts(onthedot("get", job))
-    assert (shown["job_id"], shown["name"], shown["status"], shown["retry_count"]) == (job, "remind-42", "PENDING", "0")
-    assert (json.loads(shown["target"])["url"], shown["payload"]) == ("https://example.com/a", '{"user": 42}')
-    assert shown["fire_time"] == api.get(f"/v1/jobs/{job}").body["fire_time"]
-    assert not {"cron", "tags", "result", "finished_at"} & shown.keys()
-    shown = facts(onthedot("get", api.job(cron="0 9 * * *", timezone="Europe/Berlin")))
-    assert (shown["cron"], shown["timezone"], shown["status"]) == ("0 9 * * *", "Europe/Berlin", "ACTIVE")
-
-
 def test_people_see_a_job_in_words(api: Api, onthedot: Command) -> None:
     job = api.job(
         cron="0 9 * * *", timezone="UTC", name="report", callback_url="https://example.com/a", tags={"a": "b"}
@@ -132,34 +121,6 @@ def test_a_broken_description_of_the_local_stack_is_named(tmp_path: Path) -> Non
         (tmp_path / ".onthedot" / "local.json").write_text(content)
         result = invoke("get", "job_a")
         assert (result.exit_code, "local.json" in result.stderr) == (1, True), content
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ([], "JOB"),
-        (["job_a"], "--url"),
-        (["job_a", "--url", "https://api.example.com"], "ONTHEDOT_TOKEN"),
-        (["job_a", "--url", "ftp://api.example.com", "--token", "t"], "ftp://api.example.com"),
-        (["job_a", "--url", "http://[", "--token", "t"], "http://["),
-        (["job_a", "--url", "https://api.example.com", "--token", "a\nb"], "token"),
-    ],
-)
-def test_options_that_cannot_work_are_refused_by_name(arguments: list[str], named: str) -> None:
-    result = invoke("get", *arguments)
-    assert (result.exit_code, named in result.stderr) == (2, True), result.stderr
-
-
-@pytest.mark.parametrize(
-    ("statuses", "code"), [([401], 3), ([403], 3), ([404], 3), ([422], 3), ([503] * 4, 5), ([503], 0)]
-)
-def test_a_refusal_is_a_sentence_and_a_failure_for_a_moment_is_none(
-    server: ApiServer, api: Api, onthedot: Command, statuses: list[int], code: int
-) -> None:
-    job = api.job(delay=3600)
-    server.answers = {"/v1/jobs/": statuses}
-    result = onthedot("get", job)
-    assert (result.exit_code, bool(result.stderr), TOKEN in result.stderr) == (code, code != 0, False)
 
 
 def test_another_server_is_recognised(server: ApiServer, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ from tests.unit.cli.conftest import Command, Script, failed_jobs
 from tests.unit.client.scripted import a_reply
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
-HEADER = ["NAME", "SCHEDULE", "LAST", "NEXT", "WHY", "STATUS", "JOB"]
 
 
 @pytest.fixture(autouse=True)
@@ -30,49 +29,6 @@ def _utc() -> Iterator[None]:
 
 def table(text: str) -> list[list[str]]:
     return [line.split("\t") for line in text.splitlines()]
-
-
-def test_a_pipe_gets_columns_with_tabs(api: Api, onthedot: Command) -> None:
-    report = api.job(cron="0 9 * * mon-fri", name="report")
-    once = api.job(delay=3600)
-    result = onthedot("list")
-    header, *rows = table(result.stdout)
-    assert header == HEADER
-    assert {row[0] for row in rows} == {"report", once}
-    [row] = [row for row in rows if row[-1] == report]
-    assert (row[1], row[2], row[5]) == ("09:00 on weekdays", "-", "ACTIVE")
-    assert row[3].endswith("T09:00:00.000Z")
-    assert "\x1b" not in result.output
-    assert "2 jobs.  onthedot explain NAME" in result.stderr
-
-
-def test_json_lines_are_the_documents_of_the_api(api: Api, onthedot: Command) -> None:
-    api.job(every=60, name="a")
-    api.job(every=60, name="b")
-    result = onthedot("list", "--json")
-    assert [json.loads(line) for line in result.stdout.splitlines()] == api.get("/v1/jobs").body["jobs"]
-    assert result.stderr == ""
-
-
-def test_filters(api: Api, onthedot: Command) -> None:
-    api.job(every=60, name="report-1", tags={"team": "a"}, priority="HIGH")
-    api.job(every=60, name="other")
-    api.job(delay=3600, name="report-2")
-
-    def names(*filters: str) -> set[str]:
-        return {json.loads(line)["name"] for line in onthedot("list", "--json", *filters).stdout.splitlines()}
-
-    assert names("--name", "report-") == {"report-1", "report-2"}
-    assert names("--name", "report-", "--kind", "recurring") == {"report-1"}
-    assert names("--tag", "team=a") == names("--priority", "high") == {"report-1"}
-    assert names("--status", "pending") == {"report-2"}
-    assert names("--since", "1h") == {"report-1", "other", "report-2"}
-    assert names("--workflow", "job_none") == set()
-
-
-def test_nothing_is_found(api: Api, onthedot: Command) -> None:
-    result = onthedot("list", "--name", "x")
-    assert (result.exit_code, result.stdout, bool(result.stderr)) == (0, "", True)
 
 
 def test_old_jobs_are_not_recent(api: Api, onthedot: Command) -> None:
@@ -100,11 +56,6 @@ def test_since_is_a_duration_or_a_time_as_for_dead_letters(
             assert onthedot(*command, "--since", since, "--json").stdout.count("\n") == count, (command, since)
     hint = onthedot("list", "--status", "failed", "--since", f"{before.astimezone():%Y-%m-%d %H:%M}").stderr
     assert f"--since '{before.astimezone():%Y-%m-%d %H:%M}' --dry-run" in hint
-
-
-@pytest.mark.parametrize("since", ["soon", "2026-13-01T00:00:00Z", "2026-11-01"])
-def test_a_since_that_is_no_time_is_refused(since: str, api: Api, onthedot: Command) -> None:
-    assert onthedot("list", "--since", since).exit_code == 2
 
 
 def test_failed_jobs_with_the_reason_and_the_command_that_runs_them_again(api: Api, onthedot: Command) -> None:

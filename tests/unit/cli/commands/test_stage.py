@@ -1,10 +1,7 @@
 """`onthedot overview`, `queues` and `top` on answers of the API."""
 
-import json
-
 import pytest
 
-from tests.unit.api.kit import Api
 from tests.unit.cli.conftest import Command, Script
 from tests.unit.cli.overview_document import an_overview
 from tests.unit.client.scripted import REFUSED, a_reply
@@ -22,13 +19,6 @@ def test_a_pipe_gets_one_fact_on_a_line(command: str, script: Script, onthedot: 
     assert result.exit_code == 0
 
 
-@pytest.mark.parametrize("command", ["overview", "top"])
-def test_json_is_the_document_of_the_api(command: str, script: Script, onthedot: Command) -> None:
-    script(a_reply(an_overview()))
-    result = onthedot(command, "--json")
-    assert json.loads(result.stdout) == an_overview()
-
-
 def test_people_get_a_screen(script: Script, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     script(a_reply(an_overview()))
@@ -41,16 +31,6 @@ def test_people_get_a_screen(script: Script, onthedot: Command, monkeypatch: pyt
 def test_an_api_that_does_not_answer(command: str, script: Script, onthedot: Command) -> None:
     script(*[REFUSED] * 4)
     assert onthedot(command).exit_code == 5
-
-
-def test_the_queues_of_a_stage(api: Api, onthedot: Command) -> None:
-    api.job()
-    result = onthedot("queues")
-    header, *rows = [line.split("\t") for line in result.stdout.splitlines()]
-    assert header == ["POOL", "PRIORITY", "WAITING", "OLDEST", "DELAYED", "IN FLIGHT", "DEAD LETTERS"]
-    assert sum(int(row[2]) for row in rows) == 1
-    documents = [json.loads(line) for line in onthedot("queues", "--json").stdout.splitlines()]
-    assert {one["pool"] for one in documents} == {row[0] for row in rows}
 
 
 def test_a_queue_that_cannot_be_read_hides_no_other(script: Script, onthedot: Command) -> None:

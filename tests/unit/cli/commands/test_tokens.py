@@ -73,7 +73,7 @@ def test_the_text_of_a_token_is_not_sent_where_its_id_belongs(server: ApiServer,
 
 
 def test_a_wrong_option_is_refused_by_its_name(server: ApiServer, tokens: Command) -> None:
-    for lifetime in ("30", "d", "0d", "-1d", "1.5h", "3y", "30 d", "", "999999999w"):
+    for lifetime in ("30", "0d", "1.5h", "3y", "", "999999999w"):
         result = tokens("create", *ADA, "--expires", lifetime)
         assert (result.exit_code, "--expires" in result.stderr) == (2, True), lifetime
     for missing in ("--tenant", "--role", "--name"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onthedot.cli.jobs.preview import Options, read_options
+from onthedot.cli.jobs.preview import read_options
 from onthedot.cli.times import cron_in_words
 from onthedot.core.clock import moment_of
 from onthedot.schedules.preview import preview
@@ -11,7 +11,7 @@ MONDAY = 1_794_787_200_000  # 2026-11-16T00:00:00Z
 
 
 def fires(expression: str, count: int) -> list[str]:
-    schedule, after = read_options(Options(cron=expression, after="2026-11-15T23:59:59Z"), MONDAY)
+    schedule, after = read_options(MONDAY, cron=expression, after="2026-11-15T23:59:59Z")
     return [f"{moment_of(fire.at):%a %d %H:%M}" for fire in preview(schedule, after, count)]
 
 

@@ -1,6 +1,6 @@
 """The command line. Commands are loaded when they are called; `onthedot --help` loads none of them.
 
-It may import click, rich and urllib3. Everything else comes with an extra and is imported inside the function that
+It may import click and rich. Everything else comes with an extra and is imported inside the function that
 needs it; a command that lacks its extra names it. boto3 is never imported here.
 
 stdout has data only; notes, progress and the next useful command go to stderr. `--json` prints the API's document,

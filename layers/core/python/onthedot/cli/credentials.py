@@ -31,9 +31,9 @@ table_options: Final = options(
     click.option("--endpoint-url", metavar="URL", help="URL of an AWS substitute.  [default: AWS]"),
 )
 """Adds `--table`, `--region` and `--endpoint-url`, for `find_table`."""
-stage_option: Final = click.option("--stage", metavar="NAME", help="A deployment, reached with your AWS credentials.")
+stage_option: Final = click.option("--stage", metavar="NAME", help="A deployment; needs your AWS credentials.")
 required_stage: Final = click.option(
-    "--stage", required=True, metavar="NAME", help="A deployment, reached with your AWS credentials."
+    "--stage", required=True, metavar="NAME", help="A deployment; needs your AWS credentials."
 )
 
 
@@ -49,7 +49,6 @@ def aws_errors_in_a_sentence(what: str, failure: type[click.ClickException] = cl
 
 
 def find_table(table: str | None, region: str | None, endpoint_url: str | None) -> tuple[str, dict[str, Any]]:
-    """Return the name of the table and the arguments of a client that reaches it."""
     # A command without the AWS packages cannot work, so this comes before every other message.
     import_module("botocore.exceptions")
     if table is not None:
@@ -62,7 +61,7 @@ def find_table(table: str | None, region: str | None, endpoint_url: str | None) 
 
 
 def engine_on_table(table: str, connection: dict[str, Any], shards: int | None = None) -> Engine:
-    """Return an engine that knows no queues. Without a number of shards, it reads the number from the table."""
+    """Make an engine that knows no queues. Without a number of shards, it reads the number from the table."""
     from onthedot.wiring.aws import auditor_engine  # noqa: PLC0415 - needs the AWS packages
 
     if shards is None:
@@ -98,7 +97,6 @@ def stage_environment(stage: str) -> dict[str, str]:
 
 
 def stage_table(stage: str) -> str:
-    """Return the name of the table of a deployed stage."""
     return _output(stage, "data", TABLE_OUTPUT)
 
 

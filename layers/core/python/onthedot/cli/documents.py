@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 
 from onthedot.cli.output import printable
 from onthedot.client import place as places
+from onthedot.client.calling import TRIES
 from onthedot.client.client import Client
 from onthedot.client.errors import (
     ClientError,
@@ -32,12 +33,10 @@ from onthedot.client.place import Place as ApiPlace
 from onthedot.client.requests import APART, PAGE, Operation, Retries, as_it_is, is_id, jobs_named, list_jobs
 from onthedot.client.transport import HttpTransport
 
-TRIES: Final = Retries().tries
 PATIENT: Final = Retries(tries=8, failures=True)
 """For a call that may be repeated, in a command that takes long."""
 NO_STACK: Final = "no local stack or server is running here; start one with `onthedot serve` or `onthedot up`, or "
-_WORD: Final = "job"
-"""The word before the underscore of ids."""
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _MOST_SHOWN: Final = 10
 _COMPLETED: Final = 50
 
@@ -71,16 +70,12 @@ class Ambiguous(click.ClickException):
 
 def find_api(url: str | None, token: str | None) -> ApiPlace:
     """Return the API that the options name, else the one that the environment names, else the one of `local.json`."""
-    if address := url or os.environ.get(URL):
-        return checked_api(address, token or os.environ.get(TOKEN))
-    stack = local_stack("name an API with --url")
-    return checked_api(stack.get("api_url", ""), token or stack.get("token"), is_local=True)
-
-
-def checked_api(url: str, token: str | None, *, is_local: bool = False) -> ApiPlace:
-    """Return the place of an API. Raise click.UsageError when no request can be made of the URL or the token."""
+    address = url or os.environ.get(URL)
+    stack = {} if address else local_stack("name an API with --url")
     try:
-        return places.checked_place(url, token, is_local=is_local)
+        if address:
+            return places.checked_place(address, token or os.environ.get(TOKEN))
+        return places.checked_place(stack.get("api_url", ""), token or stack.get("token"), is_local=True)
     except PlaceError as error:
         raise click.UsageError(str(error)) from error
 
@@ -110,28 +105,20 @@ class Calls(ABC):
         sentence is about, as the user named it.
         """
 
-    def steps(
-        self, page: Callable[[str | None], Operation[Any]], missing: str | None = None, *, job: str | None = None
-    ) -> Iterator[Any]:
-        """Yield the documents that answer a call and those with the cursors after it, as they are needed."""
+    def steps(self, page: Callable[[str | None], Operation[Any]], **about: str | None) -> Iterator[Any]:
+        """Yield the documents of a call page by page. `about` is for `ask`."""
         cursor: str | None = None
         while True:
-            document = self.ask(page(cursor), missing, job=job)
+            document = self.ask(page(cursor), **about)
             yield document
             cursor = document.get("next_cursor")
             if cursor is None:
                 return
 
     def pages(
-        self,
-        page: Callable[[str | None], Operation[Any]],
-        name: str,
-        missing: str | None = None,
-        *,
-        job: str | None = None,
+        self, page: Callable[[str | None], Operation[Any]], name: str, **about: str | None
     ) -> Iterator[dict[str, Any]]:
-        """Yield the entries of a list. Further pages are read when they are needed."""
-        for document in self.steps(page, missing, job=job):
+        for document in self.steps(page, **about):
             yield from document[name]
 
     # Calls that the client does not have
@@ -140,27 +127,22 @@ class Calls(ABC):
         return self.ask(get_call(path, query))
 
     def entries(self, path: str, name: str, **query: str | None) -> Iterator[dict[str, Any]]:
-        """Yield the entries of a list, page by page."""
         return self.pages(lambda cursor: get_call(path, {**query, "limit": str(PAGE), "cursor": cursor}, name), name)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Return the document that answers a POST which may be repeated."""
         return self.ask(Operation("POST", path, as_it_is, body=body, retries=PATIENT))
 
     def post_once(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Return the document that answers a POST which must not happen twice."""
         return self.ask(Operation("POST", path, as_it_is, body=body, repeatable=False))
 
     def put(self, path: str, body: Mapping[str, Any]) -> Any:
         return self.ask(Operation("PUT", path, as_it_is, body=body))
 
     def delete(self, path: str) -> Any:
-        """Return the document that answers a DELETE, which is not repeated."""
         return self.ask(Operation("DELETE", path, as_it_is, repeatable=False))
 
 
 def get_call(path: str, query: Mapping[str, str | None], name: str | None = None) -> Operation[Any]:
-    """Return the call of a GET, whose document must have this list."""
     given = {field: value for field, value in query.items() if value is not None}
     return Operation("GET", path, as_it_is if name is None else lambda found: [*found[name]], query=given)
 
@@ -178,7 +160,6 @@ class Documents(Calls):
             command.call_on_close(self.close)
 
     def close(self) -> None:
-        """Close the connection. The end of a command does it too."""
         self._client.close()
 
     def ask(self, operation: Operation[Any], missing: str | None = None, *, job: str | None = None) -> Any:
@@ -190,18 +171,15 @@ class Documents(Calls):
             if isinstance(error, NotFound) and error.code == "not_found":
                 if job is not None and missing is None:
                     raise NotThere(self.no_job(job)) from error
-                sentence = f"{missing or self._missing} at {self.place.url}"
-                raise NotThere(sentence) from error
+                raise NotThere(f"{missing or self._missing} at {self.place.url}") from error
             raise self._failure(error) from error
         except ValueError as error:
             raise click.UsageError(printable(str(error))) from error
 
     def no_job(self, job: str) -> str:
-        """Return the sentence for a job that does not exist, with the question whether the user meant another one."""
         near = _did_you_mean(self, job)
         first, dot, _ = job.partition(".")
-        is_run = dot and first.partition("_")[0] == _WORD
-        hint = f" (that is an execution; its job is {printable(first)})" if is_run else ""
+        hint = f" (that is an execution; its job is {printable(first)})" if dot and first.startswith("job_") else ""
         return f"there is no job {printable(job)}{hint} at {self.place.url}{near}"
 
     def _failure(self, error: ClientError) -> click.ClickException:
@@ -210,20 +188,17 @@ class Documents(Calls):
             case ServerError():
                 return click.ClickException(text)
             case Unavailable() | RateLimited():
-                return NoAnswer(text + (self._start() if error.status is None else ""))
+                # An API that has answered runs.
+                is_down = error.status is None and self.place.is_local
+                return NoAnswer(text + ("; `onthedot serve` or `onthedot up` starts one here" if is_down else ""))
             case Unauthorized():
-                return Refusal("the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN")
+                return Refusal("the token is not valid; give a valid one as ONTHEDOT_TOKEN")
             case Forbidden():
                 # The API's own sentence ends with the roles that may. Other servers refuse too.
-                is_by_role = error.code == "forbidden"
-                return Refusal(
-                    f"{text} as ONTHEDOT_TOKEN" if is_by_role else f"the token's role does not allow this call: {text}"
-                )
+                if error.code == "forbidden":
+                    return Refusal(f"{text} as ONTHEDOT_TOKEN")
+                return Refusal(f"the token's role does not allow this call: {text}")
         return Refusal(_mistakes(error) or text)
-
-    def _start(self) -> str:
-        """Return how to start an API that cannot be reached. One that has answered runs."""
-        return "; `onthedot serve` or `onthedot up` starts one here" if self.place.is_local else ""
 
 
 def _checked(operation: Operation[Any]) -> Callable[[Any], Any]:
@@ -241,7 +216,6 @@ def _mistakes(error: ClientError) -> str:
 
 
 def encoded(text: str) -> str:
-    """Return a text of the user as the last part of a path."""
     return quote(text, safe=":", errors="replace")
 
 
@@ -274,7 +248,7 @@ class JobName(Id):
         param: click.Parameter,  # noqa: ARG002 - as click calls it
         incomplete: str,
     ) -> list[CompletionItem]:
-        """Return the names that begin with this text. An API that does not answer completes nothing."""
+        """Complete nothing when the API does not answer."""
         filters: JobFilter = {"name": incomplete} if incomplete else {}
         try:
             with closing(Documents(ctx.params.get("url"), ctx.params.get("token"), tries=1)) as api:
@@ -311,33 +285,25 @@ def _jobs_named(api: Documents, name: str) -> Sequence[dict[str, Any]]:
 
 
 def _did_you_mean(api: Documents, text: str) -> str:
-    """Return the question whether the user meant a job with a similar id or name, or an empty text.
+    """Return the question whether the user meant a job whose id goes on so after the underscore, or with a near name.
 
     It looks at the newest jobs of each kind. A call that fails asks nothing.
     """
+    from difflib import get_close_matches  # noqa: PLC0415 - for a mistyped name only
+
     try:
         jobs = [job for kind in (*APART, "one-off") for job in api.ask(list_jobs({"kind": kind}))["jobs"]]
     except click.ClickException:
         return ""
-    near = _near(text, jobs)
-    if near is None:
+    known = {key: job for job in reversed(jobs) for key in (job["name"], job["job_id"]) if key}
+    rest = text.partition("_")[2]
+    begin = [one["job_id"] for one in jobs if rest and one["job_id"].partition("_")[2].startswith(rest)]
+    near = begin if len(begin) == 1 else get_close_matches(text, known, n=1, cutoff=0.7)
+    if not near:
         return ""
-    name = f" ({printable(near['name'])})" if near.get("name") else ""
-    return f". Did you mean {near['job_id']}{name}?"
-
-
-def _near(text: str, jobs: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the job whose id begins as this one does after the first word, else the one with the nearest name."""
-    from difflib import get_close_matches  # noqa: PLC0415 - for a mistyped name only
-
-    word, _, rest = text.lower().partition("_")
-    if rest and get_close_matches(word, [_WORD]):
-        begins = [job for job in jobs if job["job_id"].partition("_")[2].startswith(rest)]
-        if len(begins) == 1:
-            return begins[0]
-    names = {key: job for job in reversed(jobs) for key in (job["name"], job["job_id"]) if key}
-    close = get_close_matches(text, names, n=1, cutoff=0.7)
-    return names[close[0]] if close else None
+    job = known[near[0]]
+    name = f" ({printable(job['name'])})" if job.get("name") else ""
+    return f". Did you mean {job['job_id']}{name}?"
 
 
 def _several(text: str, jobs: Sequence[dict[str, Any]]) -> str:

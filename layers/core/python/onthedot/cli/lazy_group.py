@@ -92,7 +92,6 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
-        """Write one section after another from the table. Click itself would import every command."""
         width = max(map(len, self.entries))
         for title, section in self.sections.items():
             with formatter.section(title):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import click
 
@@ -10,18 +10,15 @@ from onthedot.cli.documents import Documents
 from onthedot.cli.output import json_option
 from onthedot.client.options import JobFilter
 from onthedot.client.place import TOKEN, URL
+from onthedot.client.values import Status
 from onthedot.core.choices import Priority
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 KINDS: Final = ("one-off", "recurring", "event")
 PRIORITIES: Final = tuple(one.value for one in Priority)
-RUN_STATUSES: Final = (
-    *("WAITING", "PENDING", "DISPATCHED", "RUNNING", "RETRYING", "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"),
-    "PAUSED",
-)
-STATUSES: Final = (*RUN_STATUSES, "ACTIVE", "COMPLETED")
+STATUSES: Final = tuple(one.value for one in Status if one is not Status.DELETED)
+RUN_STATUSES: Final = tuple(one for one in STATUSES if one not in (Status.ACTIVE, Status.COMPLETED))
 _NAMES: Final = ("name", "status", "kind", "priority", "tag", "workflow")
-
 OTHER: Final = "Options"
 """The section of options that name none."""
 WIDE: Final = {"max_content_width": 100}
@@ -29,7 +26,7 @@ WIDE: Final = {"max_content_width": 100}
 
 
 def options(*added: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Return a decorator that adds several options, which `--help` shows in this order."""
+    """Add several options, which `--help` shows in this order."""
 
     def add(command: Command) -> Command:
         for option in reversed(added):
@@ -40,8 +37,8 @@ def options(*added: Callable[[Any], Any]) -> Callable[[Command], Command]:
 
 
 api_options: Final = options(
-    click.option("--url", metavar="URL", help=f"URL of the API.  [default: {URL}, or the server of this folder]"),
-    click.option("--token", metavar="TOKEN", help=f"API token; {TOKEN} is safer.  [default: {TOKEN}]"),
+    click.option("--url", metavar="URL", help=f"URL of the API.  [default: {URL}, or the local stack or server]"),
+    click.option("--token", metavar="TOKEN", help=f"API token; setting {TOKEN} is safer.  [default: {TOKEN}]"),
 )
 """Adds `--url` and `--token`, for `find_api`."""
 filter_options: Final = options(
@@ -58,31 +55,33 @@ limit_option: Final = click.option(
 )
 
 
-def on_api(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --url, --token and --json. The command gets the API that they name as `api`, and `as_json`."""
+def with_api(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --url and --token. The command gets the API that they name as `api`."""
 
     @wraps(command)
     def called(*arguments: Any, url: str | None, token: str | None, **given: Any) -> Any:
         return command(*arguments, api=Documents(url, token), **given)
 
-    return api_options(json_option(called))
+    return api_options(called)
+
+
+def on_api(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --url, --token and --json. The command gets `api`, and `as_json`."""
+    return with_api(json_option(command))
 
 
 def read_filters(given: Mapping[str, Any]) -> JobFilter:
-    """Return the filters that were given. Raise click.UsageError for an empty one, as an unset variable gives it."""
+    """Raise click.UsageError for an empty one, as an unset variable gives it."""
     chosen: Any = {name: given[name] for name in _NAMES if given.get(name) is not None}
     if empty := [name for name, value in chosen.items() if not value]:
         raise click.UsageError(f"--{empty[0]} is empty; leave it out, or give a value")
-    filters: JobFilter = chosen
-    return filters
+    return cast(JobFilter, chosen)
 
 
 # Sections of a help text
 
 
 class SectionOption(click.Option):
-    """An option of a section of the help text."""
-
     def __init__(self, *arguments: Any, section: str, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.section = section
@@ -92,7 +91,6 @@ class SectionedCommand(click.Command):
     """A command whose help text shows its options in sections, in the order of the first option of each."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one section after another, with one column of names."""
         rows = {
             title: [_row(option, ctx) for option in each] for title, each in sections_of(self.get_params(ctx)).items()
         }
@@ -103,7 +101,6 @@ class SectionedCommand(click.Command):
 
 
 def sections_of(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
-    """Return the options that a help text shows, by the titles of their sections."""
     found: dict[str, list[click.Option]] = {}
     for option in parameters:
         if isinstance(option, click.Option) and not option.hidden:

@@ -8,12 +8,13 @@ import json
 import os
 import shutil
 import sys
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from onthedot.cli.times import briefly, day_and_clock, read_moment, this_moment
 
@@ -31,21 +32,29 @@ NOTHING: Final = "-"
 MOST_SHOWN: Final = 200
 """Characters of one value that people see. `--json` has all of them."""
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the API's answer; a list as JSON lines.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the API's response; lists as JSON lines.")
 document_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 result_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print the result as one JSON document, and the steps to stderr."
+    "--json", "as_json", is_flag=True, help="Print the result as one JSON document; progress goes to stderr."
 )
 
 
 def printable(text: str) -> str:
-    """Return the text with escapes for characters that could control a terminal."""
+    """Escape the characters that could control a terminal."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
+def word(text: str) -> str:
+    """Return a text of a user as a word of a command that we suggest: a shell reads nothing else in it."""
+    return quote(printable(text))
+
+
 def short(text: str) -> str:
-    """Return the text, or its beginning and its length."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text):,} characters)"
+
+
+def titled(name: str | None, id_: str) -> str:
+    return f"{printable(name)} ({printable(id_)})" if name else printable(id_)
 
 
 def counted(count: int, noun: str) -> str:
@@ -64,12 +73,10 @@ def steps(*, as_json: bool) -> Iterator[None]:
 
 
 def is_for_people() -> bool:
-    """Return whether stdout is a terminal."""
     return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def print_document(document: Any) -> None:
-    """Print a document on one line."""
     click.echo(json.dumps(document, ensure_ascii=False))
 
 
@@ -79,7 +86,6 @@ def print_unchanged(document: Any) -> None:
 
 
 def print_next(*commands: str) -> None:
-    """Print the next useful commands to stderr, dimmed."""
     click.secho("  " + "    ".join(commands), dim=True, err=True)
 
 
@@ -112,14 +118,13 @@ def print_list(
     hidden: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """Print entries as JSON lines or as rows, and return them. Without any, people get the sentence `otherwise`."""
-    if not as_json:
-        found = list(entries)
-        print_rows(header, [row(one) for one in found], otherwise, hidden)
-        return found
     found = []
     for one in entries:
-        print_document(one)
         found.append(one)
+        if as_json:
+            print_document(one)
+    if not as_json:
+        print_rows(header, [row(one) for one in found], otherwise, hidden)
     return found
 
 
@@ -143,11 +148,11 @@ def print_rows(
 
 
 def print_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows that fit into the terminal. A column without a value is left out."""
+    """Fit rows into the terminal. A column without a value is left out."""
     all_columns = list(zip(header, *rows, strict=True))
     columns = [column for column in all_columns if any(cell != NOTHING for cell in column[1:])] or all_columns
     texts = [place for place, column in enumerate(columns) if column[0] in TEXTS]
-    widths = fitted([max(map(width, column)) for column in columns], shutil.get_terminal_size().columns, texts)
+    widths = fitted([max(map(cell_len, column)) for column in columns], shutil.get_terminal_size().columns, texts)
     first, *others = zip(*columns, strict=True)
     click.secho(line_of(first, widths), bold=True)
     for row in others:
@@ -155,7 +160,7 @@ def print_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def fitted(widths: Sequence[int], room: int, texts: Sequence[int] = ()) -> list[int]:
-    """Return widths of columns that fit into a line: the widest are cut, those of `texts` first."""
+    """Cut the widest columns until they fit into a line, those of `texts` first."""
     found = list(widths)
     for places, least in ((texts, MIN_TEXT_WIDTH), (range(len(found)), MIN_WIDTH)):
         over = sum(found) + GAP * (len(found) - 1) - room
@@ -166,41 +171,24 @@ def fitted(widths: Sequence[int], room: int, texts: Sequence[int] = ()) -> list[
 
 
 def line_of(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return the cells beside each other, each cut and padded to its width."""
-    shown = [cut(text, most) for text, most in zip(cells, widths, strict=True)]
-    padded = (text + " " * (most - width(text) + GAP) for text, most in zip(shown, widths, strict=True))
+    padded = (set_cell_size(cut(text, most), most + GAP) for text, most in zip(cells, widths, strict=True))
     return "".join(padded).rstrip()
 
 
-def width(text: str) -> int:
-    """Return the number of cells that a text takes on a terminal."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(one) else 1 + (unicodedata.east_asian_width(one) in "WF") for one in text)
-
-
 def cut(text: str, cells: int) -> str:
-    """Return the text, or its beginning and an ellipsis, in at most so many cells."""
-    if width(text) <= cells:
-        return text
-    kept = text[:cells]
-    while kept and width(kept) > cells - 1:
-        kept = kept[:-1]
-    return f"{kept}…"
+    return text if cell_len(text) <= cells else f"{set_cell_size(text, cells - 1).rstrip()}…"
 
 
 def wrapped(text: str, cells: int) -> list[str]:
-    """Return a text as lines of at most so many cells, broken between words where that is possible."""
+    """Break a text between words where that is possible."""
     lines, room = [""], max(cells, MIN_WIDTH)
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if width(joined) <= room:
+        if cell_len(joined) > room and lines[-1]:
+            lines.append(word)
+        else:
             lines[-1] = joined
-            continue
-        lines += [word] if lines[-1] else []
-        lines[-1] = lines[-1] or word
-        while width(lines[-1]) > room:
-            lines[-1:] = [lines[-1][:room], lines[-1][room:]]
+        lines[-1:] = chop_cells(lines[-1], room) or [""]
     return lines
 
 
@@ -212,14 +200,14 @@ class Bar:
         self._task = None if drawn is None else drawn.add_task("", total=None)
 
     def show(self, done: int, total: int | None = None, text: str | None = None) -> None:
-        """Show how many steps of how many are done, and a text beside them."""
-        if self._drawn is not None and self._task is not None:
-            self._drawn.update(self._task, completed=done, total=total, description=text)
+        self._update(completed=done, total=total, description=text)
 
     def say(self, text: str) -> None:
-        """Change the text only."""
+        self._update(description=text)
+
+    def _update(self, **shown: Any) -> None:
         if self._drawn is not None and self._task is not None:
-            self._drawn.update(self._task, description=text)
+            self._drawn.update(self._task, **shown)
 
 
 @contextmanager

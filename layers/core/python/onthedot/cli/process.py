@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from onthedot.worker.runtime import Runtime
 
 app_options: Final = options(
-    click.option("--app", metavar="MODULE", help="Run the @job handlers of this module, found from this directory."),
+    click.option("--app", metavar="MODULE", help="Run the @job handlers of this module, imported from this directory."),
     click.option("--shell", is_flag=True, help="Run the programs that jobs name, as this user."),
 )
 grace_option: Final = click.option(

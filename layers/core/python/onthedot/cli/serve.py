@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "--token", envvar="ONTHEDOT_SERVE_TOKEN", metavar="TOKEN", help="The admin's token.  [default: the previous one]"
 )
 @click.option(
-    "--allow", metavar="FILE", type=click.File(), help="JSON with the functions and AWS calls that jobs may name."
+    "--allow", metavar="FILE", type=click.File(), help="JSON file of the functions and AWS calls that jobs may use."
 )
 @click.option(
     "--allow-private/--refuse-private",
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 def serve(**options: Any) -> None:
     """Run the whole scheduler in one process.
 
-    All data is in one SQLite file, and an accepted job is on disk. ONTHEDOT_HOME chooses the folder of the data and of
-    `local.json`, by which the other commands find the server.
+    All data is in one SQLite file, and a job is on disk before it is accepted. ONTHEDOT_HOME is the folder for the data
+    and for `local.json`, by which the other commands find the server.
 
     \b
     Example:

@@ -22,8 +22,8 @@ NOT_INSTALLED: Final = "{root} has no {missing} yet; run `make install` there on
 def up(as_json: bool) -> None:
     """Start the local AWS and deploy the stacks to it.
 
-    It prints the URL of the API and a token. ONTHEDOT_PORT, ONTHEDOT_HOME and ONTHEDOT_SHARDS choose the port, the
-    folder of the data and the number of shards.
+    It prints the URL of the API and a token. ONTHEDOT_PORT, ONTHEDOT_HOME and ONTHEDOT_SHARDS set the port, the folder
+    for the data, and the number of shards.
 
     \b
     Example:
@@ -77,7 +77,6 @@ def find_root(start: Path) -> Path:
 
 
 def installed(root: Path, program: str) -> Path:
-    """Return the path of a program of the clone. Raise click.ClickException when it is not installed."""
     path = root / program
     if not os.access(path, os.X_OK):
         raise click.ClickException(NOT_INSTALLED.format(root=root, missing=program))
@@ -85,7 +84,6 @@ def installed(root: Path, program: str) -> Path:
 
 
 def with_tools(root: Path, environment: dict[str, str]) -> dict[str, str]:
-    """Return the environment in which the clone's own Python and Node are found before those of the machine."""
     tools = os.pathsep.join([str(root / ".venv" / "bin"), environment.get("PATH", os.defpath)])
     return {**environment, "PATH": tools}
 
@@ -96,7 +94,7 @@ def with_tools(root: Path, environment: dict[str, str]) -> dict[str, str]:
 def completion(context: click.Context, shell: str) -> None:
     """Print the shell completion script.
 
-    Evaluate it in the startup file of your shell, such as ~/.bashrc or ~/.zshrc. Fish reads a file of its own.
+    Evaluate it in the startup file of your shell, such as ~/.bashrc or ~/.zshrc. For fish, write it to a file.
 
     \b
     Examples:

@@ -52,7 +52,6 @@ def read_duration(text: str) -> float:
 
 
 def in_words(seconds: float) -> str:
-    """Return a duration as people say it, in its largest fitting unit."""
     for size, word in _WORDS:
         count = round(seconds / size)
         if seconds >= size * _ENOUGH or (size == 1 and count == 1):
@@ -108,7 +107,6 @@ def this_moment() -> datetime:
 
 
 def read_moment(text: Any) -> datetime | None:
-    """Read a time of the API. None stays None."""
     return datetime.fromisoformat(text) if isinstance(text, str) else None
 
 
@@ -204,8 +202,6 @@ def _zone(name: str) -> ZoneInfo:
 
 
 class PastTime(NamedTuple):
-    """A time in the past."""
-
     written: str
     """As the user wrote it, for the commands that we suggest."""
     text: str
@@ -227,8 +223,6 @@ class PastTime(NamedTuple):
 
 
 class Past(click.ParamType[PastTime]):
-    """A time in the past: 12h for 12 hours ago, or a time."""
-
     name = "WHEN"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PastTime:

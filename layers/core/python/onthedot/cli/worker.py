@@ -16,7 +16,7 @@ import click
 
 from onthedot.cli import process
 from onthedot.cli.credentials import LOCAL_STAGE, aws_errors_in_a_sentence, stage_environment, worker_settings
-from onthedot.cli.documents import checked_api, local_stack
+from onthedot.cli.documents import LOOPBACK, find_api
 from onthedot.cli.lazy_group import MissingExtra
 from onthedot.cli.options import api_options
 from onthedot.cli.output import print_document
@@ -37,7 +37,6 @@ from onthedot.workers.registrations import Offer
 TABLE: Final = "ONTHEDOT_TABLE"
 CALLS_ROLE: Final = "ONTHEDOT_CALLS_ROLE"
 """Chooses another role for jobs' AWS calls than the stage does. Empty: the worker's own credentials."""
-LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 REFUSED_SECONDS: Final = 120.0
 """How long a refused worker stays on ECS, which starts another one at once and bills at least a minute for each.
 
@@ -62,10 +61,12 @@ class ChosenSource:
 
 
 @click.command()
-@click.option("--pool", default="pull", show_default=True, metavar="NAME", help="The pool whose runs to take.")
+@click.option("--pool", default="pull", show_default=True, metavar="NAME", help="The pool to take runs from.")
 @process.app_options
-@click.option("--aws", is_flag=True, help="Call Lambda and AWS for jobs, with the stage's role for that.")
-@click.option("--capability", multiple=True, metavar="NAME", help="Something that jobs may require. May be repeated.")
+@click.option("--aws", is_flag=True, help="Make jobs' Lambda and AWS calls, with the stage's role.")
+@click.option(
+    "--capability", multiple=True, metavar="NAME", help="A capability that jobs may require; may be repeated."
+)
 @click.option(
     "--concurrency",
     "--slots",
@@ -90,8 +91,8 @@ def worker(
 ) -> None:
     """Take runs from a pull pool and execute them in parallel.
 
-    After SIGTERM or SIGINT the worker takes no more runs. Its current runs get --grace seconds to finish; it hands back
-    those that do not. A second signal ends it at once.
+    After SIGTERM or SIGINT, the worker takes no more runs. Its current runs get --grace seconds to finish; those that
+    take longer are handed back. A second signal ends it at once.
 
     \b
     Example:
@@ -129,7 +130,7 @@ def worker(
 
 
 def _resources(given: Mapping[str, Any]) -> Resources:
-    """Return what the worker shares among runs: all that this machine has, unless options say less."""
+    """All that this machine has, unless options say less."""
     cpu, memory_mb, storage_mb = (given[name] for name in ("cpu", "memory_mb", "storage_mb"))
     if cpu is None:
         cpu = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -144,7 +145,6 @@ def _resources(given: Mapping[str, Any]) -> Resources:
 def _factories(
     targets: target_factories.TargetOptions, origin: ChosenSource, capabilities: tuple[str, ...], *, aws: bool
 ) -> dict[str, Any]:
-    """Return a factory for each target type that this worker offers."""
     factories: dict[str, Any] = {**target_factories.factories(targets, SystemClock())}
     if "grpc" in capabilities and "grpc" not in factories:
         raise MissingExtra("onthedot worker --capability grpc", "grpc")
@@ -160,7 +160,6 @@ def _factories(
 
 
 def _ready(offer: Offer, origin: ChosenSource, *, as_json: bool) -> Callable[[str], None]:
-    """Return a function that prints that the worker is ready."""
     capabilities, concurrency = sorted(offer.capabilities), offer.resources.concurrency
 
     def show(worker_id: str) -> None:
@@ -187,12 +186,10 @@ def choose_source(pool: str, *, url: str | None, token: str | None, direct: bool
         if url or token:
             raise click.UsageError("give either --direct, or --url and --token")
         return _direct(pool, stage)
-    if address := url or os.environ.get(URL):
-        return _rest(checked_api(address, token or environment_token))
-    if TABLE in os.environ:
+    address = url or os.environ.get(URL)
+    if address is None and TABLE in os.environ:
         return _from_settings(pool, os.environ)
-    stack = local_stack("name an API with --url")
-    return _rest(checked_api(stack["api_url"], token or stack["token"], is_local=True))
+    return _rest(find_api(address, token or (environment_token if address else None)))
 
 
 def _rest(api: ApiPlace) -> ChosenSource:

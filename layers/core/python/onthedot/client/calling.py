@@ -28,15 +28,13 @@ def headers_for(token: str | None) -> dict[str, str]:
 
 
 def body_of(operation: Operation[Any]) -> bytes | None:
-    """Return the JSON of a call. Raise ValueError or TypeError when a value has no JSON."""
+    """Raise ValueError or TypeError when a value has no JSON."""
     if operation.body is None or isinstance(operation.body, bytes):
         return operation.body
     return json.dumps(operation.body, ensure_ascii=False, allow_nan=False).encode()
 
 
 class Trying(Generic[Answer]):
-    """The tries of one call."""
-
     answer: Answer
     """The answer, after `judge` has returned None."""
 
@@ -98,6 +96,5 @@ def _document(reply: Reply) -> Any:
 
 
 def _facts(reply: Reply) -> tuple[str | None, float | None]:
-    """Return the request id and the seconds of `Retry-After`."""
     after = reply.headers.get("retry-after", "")
     return reply.headers.get("x-request-id"), float(after) if after.isdecimal() else None

@@ -26,8 +26,8 @@ class Place(NamedTuple):
 
 def find_place(url: str | None = None, token: str | None = None) -> Place:
     """Return the API that the arguments name, else the environment's, else the local stack's. Raise PlaceError."""
-    if named := named_place(url, token):
-        return named
+    if address := url or os.environ.get(URL):
+        return checked_place(address, token or os.environ.get(TOKEN))
     file = find_local_file()
     if file is None:
         raise PlaceError(f"there is no local stack or server here; give url and token, or set {URL} and {TOKEN}")
@@ -35,14 +35,8 @@ def find_place(url: str | None = None, token: str | None = None) -> Place:
     return checked_place(stack.get("api_url") or "", token or stack.get("token"), is_local=True)
 
 
-def named_place(url: str | None, token: str | None) -> Place | None:
-    """Return the API that the arguments or the environment name, or None. Raise PlaceError."""
-    address = url or os.environ.get(URL)
-    return checked_place(address, token or os.environ.get(TOKEN)) if address else None
-
-
 def checked_place(url: str, token: str | None, *, is_local: bool = False) -> Place:
-    """Return the place of an API. Raise PlaceError when no request can be made of the URL or the token."""
+    """Raise PlaceError when no request can be made of the URL or the token."""
     try:
         parts = urlsplit(url)
         is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -58,15 +52,17 @@ def checked_place(url: str, token: str | None, *, is_local: bool = False) -> Pla
 
 
 def find_local_file() -> Path | None:
-    """Return `local.json` in ONTHEDOT_HOME, or in `.onthedot` of this folder or one above it. None: there is none."""
-    here = Path.cwd()
-    chosen = os.environ.get(HOME)
-    homes = [Path(chosen).expanduser()] if chosen else [at / _FOLDER for at in (here, *here.parents)]
-    return next((home / _FILE for home in homes if (home / _FILE).is_file()), None)
+    return next((home / _FILE for home in homes() if (home / _FILE).is_file()), None)
+
+
+def homes() -> list[Path]:
+    """Return ONTHEDOT_HOME, or else `.onthedot` of this folder and of those above it."""
+    here, chosen = Path.cwd(), os.environ.get(HOME)
+    return [Path(chosen).expanduser()] if chosen else [at / _FOLDER for at in (here, *here.parents)]
 
 
 def read_local_file(file: Path) -> dict[str, Any]:
-    """Return the description of the local stack. Raise PlaceError when it cannot be read."""
+    """Raise PlaceError when it cannot be read."""
     try:
         return dict(json.loads(file.read_text()))
     except (OSError, ValueError, TypeError) as error:

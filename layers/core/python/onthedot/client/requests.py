@@ -91,12 +91,11 @@ def job_request(handler: str | None = None, payload: Any = None, **options: Unpa
 
 
 def schedule(fields: Mapping[str, Any]) -> Operation[Job]:
-    """Return the call that schedules a job. Every retry of it carries the same idempotency key."""
+    """Every retry carries the same idempotency key."""
     return Operation("POST", "/v1/jobs", _one(Job), body=_with_key(fields))
 
 
 def batches(jobs: Iterable[Mapping[str, Any]]) -> list[Operation[list[Job | ClientError]]]:
-    """Return the calls that schedule many jobs, as many in each as the API takes."""
     keyed = [_with_key(fields) for fields in jobs]
     parts = [keyed[first : first + MOST_IN_BATCH] for first in range(0, len(keyed), MOST_IN_BATCH)]
     return [Operation("POST", "/v1/jobs/batch", _read_batch, body={"jobs": part}) for part in parts]
@@ -137,7 +136,7 @@ def resume(job_id: str) -> Operation[Job]:
 
 
 def run(job_id: str, payload: Any = None) -> Operation[Execution]:
-    """Return the call that runs a job now. It is not repeated, because each one makes a run."""
+    """Run a job now. It is not repeated, because each call makes a run."""
     body = None if payload is None else {"payload": payload}
     return Operation("POST", _path("jobs", job_id, "run"), _one(Execution), body=body, repeatable=False)
 
@@ -147,13 +146,13 @@ def explain(job_id: str) -> Operation[answers.Explanation]:
 
 
 def backfill(job_id: str, start: Time, end: Time, limit: int, priority: str) -> Operation[answers.Backfilled]:
-    """Return the call that runs a job for past fire times. A repeated call finds the same runs."""
+    """Run a job for past fire times. A repeated call finds the same runs."""
     body = {**in_json({"from": start, "to": end}), "limit": limit, "priority": priority}
     return Operation("POST", _path("jobs", job_id, "backfill"), _one(answers.Backfilled), body=body)
 
 
 def list_jobs(filters: JobFilter, cursor: str | None = None, limit: int = PAGE) -> Operation[Page[answers.ListedJob]]:
-    """Return the call that reads one page of jobs. Raise TypeError for a filter that does not exist."""
+    """Raise TypeError for a filter that does not exist."""
     refuse_unknown(filters, JobFilter, "list")
     query = _query({**filters, "limit": limit, "cursor": cursor})
     return Operation("GET", "/v1/jobs", _page(answers.ListedJob, "jobs"), query=query)
@@ -187,19 +186,16 @@ def execution(execution_id: str) -> Operation[Execution]:
 def executions(
     cursor: str | None, *, job: str | None = None, worker: str | None = None, status: str | None = None
 ) -> Operation[Page[Execution]]:
-    """Return the call that reads one page of the executions of a job or a worker, or of a status."""
     query = _query({"job_id": job, "worker_id": worker, "status": status, "limit": PAGE, "cursor": cursor})
     return Operation("GET", "/v1/executions", _page(Execution, "executions"), query=query)
 
 
 def dead_letters(cursor: str | None, options: DeadLetterOptions | None = None) -> Operation[Page[Execution]]:
-    """Return the call that reads one page of the executions that failed for good."""
     query = _query({**_dead_letter_filters(options), "limit": PAGE, "cursor": cursor})
     return Operation("GET", "/v1/dead-letters", _page(Execution, "dead_letters"), query=query)
 
 
 def dead_letter_causes(limit: int, options: DeadLetterOptions | None = None) -> Operation[answers.Causes]:
-    """Return the call that counts the executions that failed for good by cause."""
     query = _query({**_dead_letter_filters(options), "by": "cause", "limit": limit})
     return Operation("GET", "/v1/dead-letters", _one(answers.Causes), query=query)
 
@@ -243,7 +239,6 @@ def workflow(jobs: Sequence[Mapping[str, Any]], options: WorkflowOptions) -> Ope
 
 
 def workflow_document(fields: Mapping[str, Any]) -> Operation[Workflow]:
-    """Return the call that starts a workflow whose fields are those of the API."""
     return Operation("POST", "/v1/workflows", _one(Workflow), body=_with_key(fields))
 
 
@@ -269,7 +264,7 @@ def overview() -> Operation[answers.Overview]:
 def statistics(
     start: Time | None, end: Time | None, step: int | None, priority: str | None
 ) -> Operation[answers.Statistics]:
-    """Return the call that reads statistics. The API chooses a value for None."""
+    """Let the API choose a value for None."""
     query = _query({**in_json({"from": start, "to": end}), "step": step, "priority": priority})
     return Operation("GET", "/v1/statistics", _one(answers.Statistics), query=query)
 
@@ -289,7 +284,6 @@ def gate(name: str) -> Operation[answers.Gate]:
 def set_gate(
     name: str, in_flight: int | None, per_second: float | None, burst: int | None, *, paused: bool
 ) -> Operation[answers.Gate]:
-    """Return the call that makes a gate, or replaces all its limits."""
     body = {"in_flight": in_flight, "per_second": per_second, "burst": burst, "paused": paused}
     return Operation("PUT", _path("gates", name), _one(answers.Gate), body=body)
 
@@ -419,7 +413,7 @@ def _dead_letter_filters(options: DeadLetterOptions | None) -> dict[str, Any]:
 
 
 def _path(*parts: str) -> str:
-    """Return the path of these parts. Raise ValueError when one is empty, because another path would be called."""
+    """Raise ValueError when a part is empty, because another path would be called."""
     if not all(parts):
         raise ValueError("the id or name is empty")
     return "/v1/" + "/".join(quote(part, safe=":") for part in parts)

@@ -95,7 +95,6 @@ class HttpTransport:
         self.close()
 
     def _connected(self) -> "HTTPConnection":
-        """Return a connection that is open, as far as one can know. Raise NoAnswer."""
         try:
             connection = self._idle.pop()
         except IndexError:

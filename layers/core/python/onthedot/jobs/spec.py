@@ -158,6 +158,7 @@ _MISFIRE: Final = Parts(
         Seconds(0, 30 * _DAY),
         "a fire time that is found later than this is missed",
         option="--misfire-grace",
+        help="Fire times found later than this count as missed",
     ),
 )
 _RETRY: Final = Parts(
@@ -172,7 +173,13 @@ _RETRY: Final = Parts(
     Field("backoff_seconds", Duration(0, _DAY), "wait before the first retry", option="--backoff"),
     Field("factor", Number(1, 10), "each later wait is this many times longer", option="--backoff-factor"),
     Field("max_backoff_seconds", Duration(0, _DAY), "the longest wait", option="--max-backoff"),
-    Field("jitter", Switch(), "wait only a random part of each wait", option="--backoff-jitter"),
+    Field(
+        "jitter",
+        Switch(),
+        "wait only a random part of each wait",
+        option="--backoff-jitter",
+        help="Randomize each wait between zero and its full length",
+    ),
 )
 _REQUIREMENTS: Final = Parts(
     Requirements,
@@ -183,7 +190,7 @@ _REQUIREMENTS: Final = Parts(
         Names(MAX_REQUIRED),
         "what the worker must offer",
         option="--capability NAME",
-        help="The worker must offer it. May be repeated",
+        help="A capability that the worker must offer; may be repeated",
         examples=(["shell"], ["grpc", "http"], ["a,b"]),
     ),
     Field("cpu", Number(0), "CPUs for each run"),
@@ -217,7 +224,7 @@ FIELDS: Final = (
             change=Change.REPLACE,
             letter="y",
             option="--in",
-            help="Once, after this time, such as 10m or 1h30m",
+            help="Once, after this long, such as 10m or 1h30m",
         ),
         Field(
             "cron",
@@ -228,7 +235,7 @@ FIELDS: Final = (
             change=Change.REPLACE,
             letter="c",
             option="--cron EXPRESSION",
-            help="Again and again: five fields, @daily, or cron(…)",
+            help="Recurring: five fields, @daily, or cron(…)",
             examples=("30 2 * * *", "@daily", "61 * * * *"),
         ),
         Field(
@@ -240,7 +247,7 @@ FIELDS: Final = (
             change=Change.REPLACE,
             letter="v",
             option="--every TIME",
-            help="Again and again, such as 15m or rate(5 minutes)",
+            help="Recurring, at this interval, such as 15m or rate(5 minutes)",
         ),
         Field(
             "on_event",
@@ -282,7 +289,7 @@ FIELDS: Final = (
             stored=Stored.RECURRENCE,
             change=Change.CLEAR,
             letter="s",
-            help="No fire time before it; --every counts from it",
+            help="No fire times before this; --every counts from it",
         ),
         Field(
             "end_at",
@@ -292,6 +299,7 @@ FIELDS: Final = (
             stored=Stored.RECURRENCE,
             change=Change.CLEAR,
             letter="E",
+            help="No fire times after this",
         ),
         Field(
             "max_runs",
@@ -382,7 +390,7 @@ FIELDS: Final = (
         ),
     ),
     *_section(
-        "For people",
+        "Labels",
         Field(
             "name",
             Text(255),
@@ -400,6 +408,7 @@ FIELDS: Final = (
             stored=Stored.DEFINITION,
             change=Change.CLEAR,
             letter="d",
+            help="A text for people; it has no effect on runs",
         ),
         Field(
             "tags",
@@ -411,7 +420,7 @@ FIELDS: Final = (
             letter="t",
             default={},
             option="--tag KEY=VALUE",
-            help="Tag. May be repeated",
+            help="A tag; may be repeated",
             examples=({"team": "core", "free": ""}, {"a": "b"}, {"": "x"}),
         ),
     ),
@@ -435,7 +444,7 @@ FIELDS: Final = (
             letter="g",
             default=(),
             option="--gate NAME",
-            help="Gate to pass. May be repeated",
+            help="A gate to pass; may be repeated",
             examples=(["stripe"], ["customer:42", "stripe"], ["No gate"]),
         ),
         Field(
@@ -447,6 +456,7 @@ FIELDS: Final = (
             letter="o",
             default=60,
             option="--timeout",
+            help="Time limit for one attempt, up to what the pool allows",
         ),
     ),
     *_section(
@@ -462,7 +472,7 @@ FIELDS: Final = (
         ),
     ),
     *_section(
-        "What the worker must have",
+        "Worker requirements",
         Field(
             "requirements",
             _REQUIREMENTS,
@@ -481,7 +491,7 @@ FIELDS: Final = (
             "jobs that must end before this one runs",
             has=Has.ONE_OFF | Has.RECURRING,
             option="--depends-on JOB_ID",
-            help="Wait for this job. May be repeated",
+            help="Wait for this job; may be repeated",
         ),
         Field(
             "on_parent_failure",
@@ -490,7 +500,7 @@ FIELDS: Final = (
             has=Has.ONE_OFF | Has.RECURRING | Has.NODE,
             default=OnParentFailure.FAIL,
             option="--on-parent-failure POLICY",
-            help="If one of them does not succeed",
+            help="If one of those jobs does not succeed",
         ),
         Field(
             "key",
@@ -512,7 +522,7 @@ FIELDS: Final = (
         "the same key and body again make no second job",
         has=Has.JOB | Has.WORKFLOW,
         option="--idempotency-key KEY",
-        help="The same key and options again make no second job",
+        help="Repeating the same key and options creates no second job",
         examples=("k", "order 7", "a\nb"),
     ),
 )

@@ -26,7 +26,6 @@ def onthedot_start() -> datetime:
 
 @pytest.fixture
 def onthedot(onthedot_start: datetime) -> "Iterator[Kit]":
-    """Yield a scheduler in memory whose clock the test moves."""
     from onthedot.testing.kit import kit  # noqa: PLC0415 - tests that do not use it need not load the engine
 
     with kit(onthedot_start) as opened:

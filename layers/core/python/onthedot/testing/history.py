@@ -1,34 +1,25 @@
 """The executions and calls of a test so far, the assertions about them, and the check that a handler is idempotent."""
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from onthedot.client import Client, Execution, Job, Status
-from onthedot.engine import Engine
 from onthedot.targets.types import PythonTarget
 from onthedot.testing.scheduler import Fault
 from onthedot.testing.targets import CapturedTargets, HandlerCall, HttpCall
+from onthedot.wiring.virtual import VirtualWorld
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
-class JobList(Protocol):
-    """The jobs that are stored."""
-
-    def job_ids(self, tenant: str) -> Sequence[str]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class History:
-    """The executions and calls of one tenant so far."""
-
     tenant: str
     client: Client
-    engine: Engine
-    jobs: JobList
+    world: VirtualWorld
     targets: CapturedTargets
 
     def runs(self, job: Job | str | None = None) -> list[Execution]:
@@ -68,7 +59,7 @@ class History:
 
     def _job_ids(self, job: Job | str | None) -> list[str]:
         __tracebackhide__ = True
-        ids = list(self.jobs.job_ids(self.tenant))
+        ids = list(self.world.outlook.job_ids(self.tenant))
         if job is None:
             return ids
         wanted = job.id if isinstance(job, Job) else job
@@ -79,7 +70,7 @@ class History:
         return found
 
     def _names_of(self, job_id: str) -> set[str]:
-        record = self.engine.store.get(job_id)
+        record = self.world.engine.store.get(job_id)
         if record is None or record.definition is None:
             return set()
         target = record.definition.target
@@ -91,12 +82,10 @@ MOST_LINES = 20
 
 
 def story(runs: Sequence[Execution]) -> str:
-    """Return one line for each execution: its time, its status, and how its attempts ended."""
-    return _listed([_line(run) for run in runs]) or "  (no executions)"
+    return _listed(["  ".join(_line(run)) for run in runs]) or "  (no executions)"
 
 
 def calls_in_words(calls: Sequence[HttpCall | HandlerCall]) -> str:
-    """Return one line for each call."""
     return _listed([_call_line(call) for call in calls]) or "  (no calls)"
 
 
@@ -105,22 +94,15 @@ def _listed(lines: Sequence[str]) -> str:
     return "\n".join([*(f"  {line}" for line in lines[:MOST_LINES]), *more])
 
 
-def _line(run: Execution) -> str:
-    at = run.fire_time.isoformat() if run.fire_time else "?"
-    return "  ".join([at, str(run.status), run.job_id, *_details(run)])
-
-
-def _details(run: Execution) -> Iterable[str]:
+def _line(run: Execution) -> Iterator[str]:
+    yield from (run.fire_time.isoformat() if run.fire_time else "?", str(run.status), run.job_id)
     if run.count > 1 and run.until is not None:
         yield f"{run.count} fire times until {run.until.isoformat()}"
     if run.attempts:
-        yield "; ".join(f"attempt {one.number} {one.outcome}" + _because(one.error) for one in run.attempts)
+        ends = (f"attempt {one.number} {one.outcome}{f': {one.error}' if one.error else ''}" for one in run.attempts)
+        yield "; ".join(ends)
     if run.reason and not any(run.reason == one.error for one in run.attempts):
         yield run.reason
-
-
-def _because(error: str | None) -> str:
-    return f": {error}" if error else ""
 
 
 def _call_line(call: HttpCall | HandlerCall) -> str:

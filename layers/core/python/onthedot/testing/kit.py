@@ -125,8 +125,7 @@ class Kit:
         self._scheduler.before_start = self._worker.before_start
         self.clock = KitClock(self._scheduler)
         self.client = self.client_for(TENANT)
-        engine = self._scheduler.engine
-        self._history = History(TENANT, self.client, engine, world.outlook, self._targets)
+        self._history = History(TENANT, self.client, world, self._targets)
 
     def __repr__(self) -> str:
         return f"<onthedot at {self.clock.now.isoformat()}>"

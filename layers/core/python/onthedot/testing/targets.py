@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -36,14 +36,11 @@ class HttpCall:
     attempt: int
 
     def json(self) -> Any:
-        """Return the body as JSON values."""
         return json.loads(self.body)
 
 
 @dataclass(slots=True)
 class HandlerCall:
-    """A call of a handler."""
-
     handler: str
     payload: Any
     context: Context
@@ -57,8 +54,6 @@ class HandlerCall:
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """A reply of an HTTP target, as a test gives it."""
-
     status: int = 200
     body: bytes | str | Any = b""
     """Bytes or text as they are, any other value as JSON."""
@@ -170,22 +165,5 @@ def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    return _run_in_thread(coroutine)
-
-
-def _run_in_thread(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    values: list[Any] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            values.append(asyncio.run(coroutine))
-        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="onthedot-handler")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return values[0]
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()

@@ -6,10 +6,10 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from onthedot.cli.stacks import installed, with_tools
 
@@ -25,7 +25,6 @@ def cdk_command(root: Path, *arguments: str) -> list[str]:
 
 
 def cdk_environment(root: Path, outer: Mapping[str, str], endpoint_url: str | None) -> dict[str, str]:
-    """Return the environment of a call, with the endpoint if there is one."""
     endpoint = {} if endpoint_url is None else {ENDPOINT: endpoint_url, f"{ENDPOINT}_S3": endpoint_url}
     return {
         **with_tools(root, dict(outer)),
@@ -42,13 +41,12 @@ def bootstrap_arguments(account: str, region: str) -> list[str]:
 
 
 def synth_arguments(assembly: Path, context: Iterable[str]) -> list[str]:
-    """Return the arguments that write the templates and assets of a stage into a directory."""
     values = [part for value in context for part in ("-c", value)]
     return ["synth", "--quiet", "--output", str(assembly), *values]
 
 
 def deploy_arguments(assembly: Path, *, directly: bool, others: Sequence[str] = ()) -> list[str]:
-    """Return the arguments that deploy all stacks of a directory. `others` are the user's and come before ours.
+    """Return the arguments that deploy all stacks of a directory. `others` are the user's and replace ours.
 
     The local AWS needs no change sets: `directly` leaves them out.
     """
@@ -70,26 +68,26 @@ def run(command: Sequence[str], directory: Path, environment: Mapping[str, str])
     by SIGTERM, the call is ended too, and waited for.
     """
     output = 2 if sys.stdout is sys.stderr else None
-    with (
-        _sigterm_raised(),
-        subprocess.Popen(command, cwd=directory, env=dict(environment), stdout=output) as process,
-    ):
-        try:
-            return process.wait()
-        except BaseException:
-            process.terminate()
-            raise
-
-
-@contextmanager
-def _sigterm_raised() -> Iterator[None]:
-    """Raise SystemExit in the block at SIGTERM, which would end this process at once and leave its child."""
-
-    def end(*_: object) -> NoReturn:
-        sys.exit(128 + signal.SIGTERM)
-
-    before = signal.signal(signal.SIGTERM, end)
+    # By default, SIGTERM would end this process at once and leave its child.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        yield
+        with subprocess.Popen(command, cwd=directory, env=dict(environment), stdout=output) as process:
+            try:
+                return process.wait()
+            except BaseException:
+                process.terminate()
+                raise
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def api_url_of(outputs: Mapping[str, Any], endpoint_url: str | None) -> str:
+    """Return the URL before the paths of the API, without a slash at the end.
+
+    At a substitute for AWS it is the form with the path: the form with the host would need a name server for it.
+    """
+    url = str(outputs["ApiUrl"]).rstrip("/")
+    if endpoint_url is None:
+        return url
+    stage = urlsplit(url).path.strip("/")
+    return f"{endpoint_url.rstrip('/')}/restapis/{outputs['ApiId']}/{stage}/_user_request_"

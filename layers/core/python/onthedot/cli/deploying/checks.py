@@ -1,17 +1,29 @@
-"""The checks of `onthedot deploy`: what the stacks ask of an account, and whether it has that.
+"""The account that a deployment goes to: its region and credentials, and whether it has what the stacks need.
 
 Each check is one line with its reason and the next step.
 """
 
 import json
 import os
+import re
+import shlex
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import click
 
+from onthedot.cli.deploying.cdk import ENDPOINT
+from onthedot.cli.documents import LOOPBACK
+from onthedot.cli.options import options
+
+KEYS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
+"""boto3 reads one of the two names, and Node's SDK prefers the other."""
+STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 BOOTSTRAP_VERSION: Final = 8
 """The version of CDK's bootstrap that the stacks need."""
 LAMBDA_QUOTA: Final = "L-B99A9384"
@@ -26,9 +38,80 @@ STACK: Final = "aws:cloudformation:stack"
 MARKS: Final = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}
 
 
-class Check(NamedTuple):
-    """One line of the list."""
+def _stage(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
+    if not STAGE.fullmatch(name):
+        raise click.BadParameter(f"{name!r} cannot name a stage; give up to 20 of a-z, 0-9 and -, a letter first")
+    return name
 
+
+stage_option: Final = click.option(
+    "--stage", required=True, metavar="NAME", callback=_stage, help="Name of the deployment, such as dev or prod."
+)
+account_options: Final = options(
+    click.option("--profile", metavar="NAME", help="Profile of your AWS configuration.  [default: AWS_PROFILE]"),
+    click.option("--region", metavar="NAME", help="Region to work in.  [default: AWS_REGION, or the profile's]"),
+    click.option("--endpoint-url", metavar="URL", help=f"URL of an AWS substitute.  [default: {ENDPOINT}, or AWS]"),
+)
+"""Adds the options that say which account and region a command works on, for `find_place`."""
+
+
+class Place(NamedTuple):
+    """The account and the region that the options lead to."""
+
+    variables: str
+    """The options as variables before a command, which then works on the same account and region."""
+    account: str
+    region: str
+
+
+def find_place(profile: str | None, region: str | None, endpoint_url: str | None) -> Place:
+    """Check the credentials, and set the environment as the options say: boto3 and `cdk` both read it there.
+
+    A profile takes the place of keys, as in the AWS command line.
+    """
+    if endpoint_url is not None and not (endpoint_url.startswith(("http://", "https://")) and _host(endpoint_url)):
+        raise click.UsageError(f"{endpoint_url!r} is not the URL of an AWS; give one such as http://127.0.0.1:4566")
+    given = {"AWS_PROFILE": profile, "AWS_REGION": region, ENDPOINT: endpoint_url}
+    if profile is not None:
+        for name in (*KEYS, *REGIONS):
+            os.environ.pop(name, None)
+    os.environ.update({name: value for name, value in given.items() if value})
+    if region:
+        os.environ.update(dict.fromkeys(REGIONS, region))
+    from onthedot.wiring.aws import AWS_ERRORS, client, default_region  # noqa: PLC0415 - needs the AWS packages
+
+    try:
+        where = default_region()
+        require([Check("region", bool(where), where or "no region is set: give --region, or set AWS_REGION")])
+        caller = client("sts").get_caller_identity()
+    except AWS_ERRORS as error:
+        text = f"AWS does not accept them ({error}): sign in again, or set AWS_PROFILE or the AWS keys"
+        require([Check("credentials", False, text)])
+        raise
+    require([Check("credentials", True, f"{caller['Arn']} of account {caller['Account']}")])
+    # From here on the region does not depend on the profile, which `cdk` might read in another way.
+    os.environ.update(dict.fromkeys(REGIONS, str(where)))
+    variables = "".join(f"{name}={shlex.quote(value)} " for name, value in given.items() if value)
+    return Place(variables, str(caller["Account"]), str(where))
+
+
+def is_on_this_machine() -> bool:
+    """Return whether the AWS is a substitute on this machine, whose functions run on this machine too."""
+    return _host(os.environ.get(ENDPOINT, "")) in LOOPBACK
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def has_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+class Check(NamedTuple):
     name: str
     is_fine: bool | None
     """None: AWS did not say, for example because the credentials may not ask. The deployment goes on."""
@@ -47,18 +130,17 @@ def require(found: Iterable[Check]) -> None:
 
 
 def bootstrap_parameter(context: Mapping[str, Any]) -> str:
-    """Return the name of the parameter in which CDK's bootstrap stores its version."""
     return f"/cdk-bootstrap/{context.get(QUALIFIER, DEFAULT_QUALIFIER)}/version"
 
 
-def judged(name: str, is_fine: bool, fine: str, why_not: str) -> Check:
+def _judged(name: str, is_fine: bool, fine: str, why_not: str) -> Check:
     return Check(name, is_fine, fine if is_fine else why_not)
 
 
 def checks_of_account(account: str, region: str, context: Mapping[str, Any]) -> Iterator[Check]:
     if wanted := context.get("account"):
         other = f"account={wanted} is given, and the credentials are of {account}: change one of them"
-        yield judged("account", account == wanted, account, other)
+        yield _judged("account", account == wanted, account, other)
     yield _asked("bootstrap", lambda: _bootstrap(bootstrap_parameter(context), region))
 
 
@@ -69,12 +151,10 @@ def _bootstrap(parameter: str, region: str) -> Check:
         return Check("bootstrap", False, why)
     version = int(found["Parameter"]["Value"])
     why = f"CDK's bootstrap in {region} has version {version}, less than {BOOTSTRAP_VERSION}: run `onthedot bootstrap`"
-    return judged("bootstrap", version >= BOOTSTRAP_VERSION, f"version {version}", why)
+    return _judged("bootstrap", version >= BOOTSTRAP_VERSION, f"version {version}", why)
 
 
 class Demands(NamedTuple):
-    """The things that an account must have before these stacks can be deployed."""
-
     stacks: tuple[str, ...]
     concurrency: int
     """How many calls of functions at a time the queues make at most."""
@@ -110,7 +190,6 @@ def _concurrency(template: dict[str, Any]) -> int:
 
 
 def _fargate_cpus(template: dict[str, Any]) -> float:
-    """Return the CPUs of as many tasks of each service as auto scaling may start."""
     resources = template.get("Resources", {})
     most = {
         json.dumps(one["ResourceId"]): int(one["MaxCapacity"])
@@ -132,7 +211,7 @@ def checks_of_quotas(demands: Demands) -> Iterator[Check]:
         yield _asked("ECS", _ecs_role)
     if demands.docker:
         why = "a Fargate pool needs Docker to build its image, and `docker info` fails: start Docker"
-        yield judged("Docker", docker_answers(), "is running, to build the image of the Fargate pools", why)
+        yield _judged("Docker", docker_answers(), "is running, to build the image of the Fargate pools", why)
 
 
 def _lambda_limit(needed: int) -> Check:
@@ -144,7 +223,7 @@ def _lambda_limit(needed: int) -> Check:
         f"ask for more in Service Quotas ({LAMBDA_QUOTA}), or deploy with {SMALLEST}"
     )
     fine = f"Lambda runs {limit:,} calls at a time, and the queues make up to {needed:,}"
-    return judged("concurrency", limit >= needed, fine, why)
+    return _judged("concurrency", limit >= needed, fine, why)
 
 
 def _fargate_limit(needed: float) -> Check:
@@ -156,7 +235,7 @@ def _fargate_limit(needed: float) -> Check:
         f"Fargate gives {limit:g} CPUs here, and the pools may grow to {needed:g}: ask for more in Service Quotas "
         f"({FARGATE_QUOTA}), or lower max_tasks"
     )
-    return judged("Fargate", limit >= needed, f"{limit:g} CPUs, and the pools may grow to {needed:g}", why)
+    return _judged("Fargate", limit >= needed, f"{limit:g} CPUs, and the pools may grow to {needed:g}", why)
 
 
 def _ecs_role() -> Check:
@@ -166,7 +245,7 @@ def _ecs_role() -> Check:
         f"this account has no role {ECS_ROLE} yet: run "
         "`aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com` once"
     )
-    return judged("ECS", found is not None, f"has its role {ECS_ROLE}", why)
+    return _judged("ECS", found is not None, f"has its role {ECS_ROLE}", why)
 
 
 def docker_answers() -> bool:
@@ -194,7 +273,7 @@ def _client(service: str) -> Any:
 
 
 def _found(call: Callable[[], Any], *, missing: str) -> Any:
-    """Return what AWS answers, or None when it says with this code that there is none."""
+    """None: AWS says with this code that there is none."""
     try:
         return call()
     except Exception as error:

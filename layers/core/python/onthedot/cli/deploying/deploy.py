@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,22 +12,25 @@ import click
 
 from onthedot.access.tokens import ROLES, token_problems
 from onthedot.cli.deploying import cdk
-from onthedot.cli.deploying.account import (
+from onthedot.cli.deploying.cdk import ENDPOINT
+from onthedot.cli.deploying.checks import (
+    Check,
+    Demands,
     account_options,
-    api_url_of,
+    checks_of_account,
+    checks_of_quotas,
+    demands_of,
     find_place,
     has_terminal,
-    is_this_machine,
+    is_on_this_machine,
+    require,
     stage_option,
 )
-from onthedot.cli.deploying.cdk import ENDPOINT
-from onthedot.cli.deploying.checks import Check, Demands, checks_of_account, checks_of_quotas, demands_of, require
 from onthedot.cli.operations.tokens import PATH as TOKENS
 from onthedot.cli.operations.tokens import tokens_of_stage
 from onthedot.cli.output import print_document, printable, result_option, steps
 from onthedot.cli.stacks import find_root
 
-CONSOLE_SECONDS: Final = 10
 FORM: Final = "TENANT:ROLE:NAME"
 _CDK: Final = {"ignore_unknown_options": True}
 
@@ -38,8 +42,8 @@ _CDK: Final = {"ignore_unknown_options": True}
 def bootstrap(cdk_options: tuple[str, ...], as_json: bool, **account: str | None) -> None:
     """Prepare an account and a region for deployments.
 
-    Each account and region needs it once. It runs `cdk bootstrap`, which creates the stack CDKToolkit: a bucket and a
-    few roles that deployments use. Other options go to `cdk bootstrap` unchanged.
+    Each account and region needs this once. It runs `cdk bootstrap`, which creates the stack CDKToolkit: a bucket and a
+    few roles that deployments use. Other options are passed on to `cdk bootstrap`.
 
     \b
     Example:
@@ -50,8 +54,8 @@ def bootstrap(cdk_options: tuple[str, ...], as_json: bool, **account: str | None
         place = find_place(**account)
         # Not in the clone: there `cdk` would find the app and synthesize it, which needs a stage.
         with tempfile.TemporaryDirectory() as elsewhere:
-            command = cdk.cdk_command(root, *cdk.bootstrap_arguments(place.account, place.region), *cdk_options)
-            if cdk.run(command, Path(elsewhere), _environment(root)):
+            arguments = [*cdk.bootstrap_arguments(place.account, place.region), *cdk_options]
+            if _cdk(root, arguments, Path(elsewhere)):
                 raise click.ClickException("the bootstrap failed; see the message of `cdk` above")
         following = f"{place.variables}onthedot deploy --stage dev"
         click.echo(f"\nAccount {place.account} is ready in {place.region}. Next: {following}")
@@ -78,7 +82,7 @@ class TokenText(click.ParamType[dict[str, str]]):
 @click.command(context_settings=_CDK)
 @stage_option
 @click.option("-c", "--context", multiple=True, metavar="KEY=VALUE", help="A CDK context value; may be repeated.")
-@click.option("--yes", is_flag=True, help="Do not ask. Without a terminal nothing is asked anyway.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation. Without a terminal, it never asks.")
 @click.option("--token", type=TokenText(), help="Create this token after the deployment, and print it.")
 @account_options
 @click.argument("cdk_options", nargs=-1, type=click.UNPROCESSED)
@@ -97,7 +101,7 @@ def deploy(
     """Deploy the stacks to your AWS account.
 
     First it checks the credentials, the context values, the bootstrap of CDK and the quotas of the account. Then it
-    runs `cdk deploy`, which gets all other options unchanged, and prints the URL of the API and the next step.
+    runs `cdk deploy`, passing on all other options, and prints the URL of the API and the next step.
 
     \b
     Examples:
@@ -106,7 +110,8 @@ def deploy(
     """
     with steps(as_json=as_json):
         root = find_root(Path.cwd())
-        known = _context(root, context)
+        known = json.loads((root / "cdk.json").read_text()).get("context", {})
+        known |= {name: value for name, _, value in (pair.partition("=") for pair in context)}
         if region and known.get("region", region) != region:
             raise click.UsageError(f"--region is {region}, and the context value region is {known['region']}")
         place = find_place(region=region or known.get("region"), **account)
@@ -124,21 +129,13 @@ def deploy(
         print_document({**about, "stacks": list(demands.stacks), **urls, "token": made})
 
 
-def _context(root: Path, given: tuple[str, ...]) -> dict[str, Any]:
-    """Return the context of the clone's `cdk.json`, and over it the values that were given as `KEY=VALUE`."""
-    written = json.loads((root / "cdk.json").read_text()).get("context", {})
-    pairs = (value.partition("=") for value in given)
-    return {**written, **{name: value for name, _, value in pairs}}
-
-
 def _synthesized(root: Path, assembly: Path, stage: str, given: tuple[str, ...]) -> Demands:
-    """Write the templates, and return what they ask of an account. End the command when a context value is wrong."""
+    """End the command when a context value is wrong."""
     assembly.parent.mkdir(parents=True, exist_ok=True)
     # An AWS on this machine runs functions with this machine's Python.
-    local = ["local=true"] if is_this_machine(os.environ.get(ENDPOINT)) else []
+    local = ["local=true"] if is_on_this_machine() else []
     click.echo("Building the templates …")
-    command = cdk.cdk_command(root, *cdk.synth_arguments(assembly, [f"stage={stage}", *local, *given]))
-    if cdk.run(command, root, _environment(root)):
+    if _cdk(root, cdk.synth_arguments(assembly, [f"stage={stage}", *local, *given])):
         why = "they cannot be built: correct the context values; see the message of `cdk` above"
         require([Check("templates", False, why)])
     demands = demands_of(assembly)
@@ -150,9 +147,9 @@ def _deployed(root: Path, assembly: Path, options: tuple[str, ...]) -> dict[str,
     """Deploy the stacks, and return their outputs by stack. End the command with the exit code of `cdk`."""
     outputs = assembly.with_suffix(".outputs.json")
     outputs.unlink(missing_ok=True)
-    directly = is_this_machine(os.environ.get(ENDPOINT))
-    arguments = cdk.deploy_arguments(assembly, directly=directly, others=["--outputs-file", str(outputs), *options])
-    if code := cdk.run(cdk.cdk_command(root, *arguments), root, _environment(root)):
+    others = ["--outputs-file", str(outputs), *options]
+    arguments = cdk.deploy_arguments(assembly, directly=is_on_this_machine(), others=others)
+    if code := _cdk(root, arguments):
         click.echo(
             "Error: the deployment failed; see the message of `cdk` above, and run the same command again.", err=True
         )
@@ -160,33 +157,22 @@ def _deployed(root: Path, assembly: Path, options: tuple[str, ...]) -> dict[str,
     return dict(json.loads(outputs.read_text())) if outputs.is_file() else {}
 
 
-def _environment(root: Path) -> dict[str, str]:
-    return cdk.cdk_environment(root, os.environ, os.environ.get(ENDPOINT))
+def _cdk(root: Path, arguments: Sequence[str], directory: Path | None = None) -> int:
+    environment = cdk.cdk_environment(root, os.environ, os.environ.get(ENDPOINT))
+    return cdk.run(cdk.cdk_command(root, *arguments), directory or root, environment)
 
 
 def _show_urls(stage: str, outputs: dict[str, Any]) -> dict[str, str | None]:
-    """Print and return the URLs. Options for `cdk` may have left out the stack of the API."""
+    """Options for `cdk` may have left out the stack of the API."""
     click.secho(f"\nStage {stage} is deployed.", bold=True)
     of_api = outputs.get(f"onthedot-{stage}-api")
     if of_api is None:
         return {"api_url": None, "console_url": None}
-    url = api_url_of(of_api, os.environ.get(ENDPOINT))
+    url = cdk.api_url_of(of_api, os.environ.get(ENDPOINT))
+    console = f"{url}/console"
     _line("API", url)
-    if (console := console_url_of(url)) is not None:
-        _line("Console", console)
+    _line("Console", console)
     return {"api_url": url, "console_url": console}
-
-
-def console_url_of(api_url: str) -> str | None:
-    """Return the URL of the console, if the API serves one."""
-    import urllib3  # noqa: PLC0415 - `--help` needs none
-
-    url = f"{api_url}/console"
-    try:
-        answer = urllib3.request("GET", url, retries=False, timeout=CONSOLE_SECONDS)
-    except urllib3.exceptions.HTTPError:
-        return None
-    return url if answer.status == 200 else None
 
 
 def _first_token(stage: str, new: dict[str, str] | None, asks: bool, variables: str) -> dict[str, Any] | None:

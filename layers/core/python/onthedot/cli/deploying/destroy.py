@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import click
 
 from onthedot.cli.credentials import aws_errors_in_a_sentence
-from onthedot.cli.deploying.account import account_options, find_place, has_terminal, stage_option
+from onthedot.cli.deploying.checks import account_options, find_place, has_terminal, stage_option
 from onthedot.cli.output import print_document, result_option, steps
 
 PARTS: Final = ("watch", "fargate", "events", "api", "workers", "dispatch", "queues", "data")
@@ -33,8 +33,6 @@ POLL: Final = {"Delay": 3, "MaxAttempts": 1200}
 
 
 class Resource(NamedTuple):
-    """A resource of a stack."""
-
     kind: str
     """Its CloudFormation type."""
     name: str
@@ -44,8 +42,6 @@ class Resource(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """A deployed stack of a stage."""
-
     name: str
     arn: str
     protected: bool
@@ -61,8 +57,8 @@ class Stack(NamedTuple):
 def destroy(*, stage: str, yes: bool, as_json: bool, **account: str | None) -> None:
     """Delete a stage from your AWS account.
 
-    It deletes the stacks of the stage one after another. First it lists what stays, and asks for the name of the stage.
-    The data stays too, unless the stage is called dev, test or ci, or something like dev-ada.
+    First it lists what will stay, and asks for the name of the stage. Then it deletes the stacks one after another. The
+    data stays too, unless the stage is called dev, test or ci, or something like dev-ada.
 
     \b
     Example:
@@ -119,12 +115,11 @@ def _resources(cloudformation: Any, name: str) -> Iterator[Resource]:
 
 
 def _kept(stacks: Sequence[Stack]) -> list[dict[str, str]]:
-    """Return everything that outlives the stacks, each with its reason."""
     kept = [resource for stack in stacks for resource in stack.resources if resource.kept]
-    reasons = (REASONS.get(one.kind, "as its template says") for one in kept)
-    return [{"kind": one.kind, "name": one.name, "reason": why} for one, why in zip(kept, reasons, strict=True)] + [
-        BOOTSTRAP
+    known = [
+        {"kind": one.kind, "name": one.name, "reason": REASONS.get(one.kind, "as its template says")} for one in kept
     ]
+    return [*known, BOOTSTRAP]
 
 
 def _refuse_protected(stacks: Sequence[Stack], variables: str) -> None:

@@ -10,7 +10,7 @@ import click
 from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.jobs.job_options import read_json
 from onthedot.cli.options import filter_options, on_api, options, read_filters
-from onthedot.cli.output import counted, print_document, print_next, print_rows, printable, progress
+from onthedot.cli.output import counted, print_document, print_next, print_rows, printable, progress, titled, word
 from onthedot.cli.times import in_full, read_moment, this_moment
 from onthedot.client import requests
 from onthedot.client.options import JobFilter
@@ -24,8 +24,6 @@ MAX_SHOWN: Final = 20
 
 
 class Act(NamedTuple):
-    """An act on jobs, and its words."""
-
     name: str
     request: Callable[[str], Operation[Any]]
     done: Callable[[dict[str, Any]], str]
@@ -68,8 +66,8 @@ def on_jobs(command: Callable[..., None]) -> Callable[..., Any]:
         click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobName()),
         click.option("--all", "everything", is_flag=True, help="All jobs that match the filters."),
         filter_options,
-        click.option("--dry-run", is_flag=True, help="With --all: show which jobs, and change nothing."),
-        click.option("--yes", is_flag=True, help="With --all: do not ask."),
+        click.option("--dry-run", is_flag=True, help="With --all: show the jobs, and change nothing."),
+        click.option("--yes", is_flag=True, help="With --all: do not ask for confirmation."),
     )(on_api(command))
 
 
@@ -78,7 +76,7 @@ def on_jobs(command: Callable[..., None]) -> Callable[..., Any]:
 def cancel(**given: Any) -> None:
     """Cancel jobs for good.
 
-    A running job is asked to stop, and hears of it at its next heartbeat. If one job cannot be cancelled, the others
+    A running job is asked to stop; it learns of this at its next heartbeat. If one job cannot be cancelled, the others
     still are. Exit code 4: there is no such job.
 
     \b
@@ -103,7 +101,7 @@ def pause(**given: Any) -> None:
     """
     _act(PAUSE, **given)
     if given["jobs"] and not given["as_json"]:
-        print_next(f"onthedot resume {' '.join(map(printable, given['jobs']))}")
+        print_next(f"onthedot resume {' '.join(map(word, given['jobs']))}")
 
 
 @click.command()
@@ -126,7 +124,7 @@ def resume(**given: Any) -> None:
 def delete(**given: Any) -> None:
     """Delete jobs.
 
-    A deleted job never fires again and is no longer shown. Exit code 4: there is no such job.
+    A deleted job never fires again and is no longer listed. Exit code 4: there is no such job.
 
     \b
     Examples:
@@ -138,11 +136,11 @@ def delete(**given: Any) -> None:
 
 @click.command()
 @on_jobs
-@click.option("--payload", metavar="JSON|@FILE|-", help="Payload of this run only.  [default: the job's]")
+@click.option("--payload", metavar="JSON|@FILE|-", help="Payload for this run only.  [default: the job's]")
 def run(payload: str | None, **given: Any) -> None:
     """Run a job now, in addition to its schedule.
 
-    A call whose answer was lost is not repeated, because each call starts a run. Exit code 4: there is no such job.
+    If the response is lost, the call is not retried, because each call starts a run. Exit code 4: there is no such job.
 
     \b
     Examples:
@@ -158,7 +156,7 @@ def run(payload: str | None, **given: Any) -> None:
         raise click.UsageError(f"--payload: {error}") from error
     _act(RUN._replace(request=partial(requests.run, payload=read)), **given)
     if given["jobs"] and not given["as_json"]:
-        print_next(f"onthedot executions {printable(given['jobs'][0])}")
+        print_next(f"onthedot executions {word(given['jobs'][0])}")
 
 
 def _act(act: Act, jobs: Sequence[str], api: Documents, *, everything: bool, as_json: bool, **given: Any) -> None:
@@ -209,8 +207,7 @@ def _each(act: Act, api: Documents, jobs: Sequence[str], *, as_json: bool) -> No
             print_document(document)
             continue
         name = document.get("name") or (job if job != job_id else None)
-        title = f"{printable(name)} ({printable(job_id)})" if name else printable(job_id)
-        click.echo(f"{title} {act.done(document)}.")
+        click.echo(f"{titled(name, job_id)} {act.done(document)}.")
     if failures:
         raise click.exceptions.Exit(failures[0].exit_code)
 
@@ -230,7 +227,6 @@ def _count(api: Documents, act: Act, filters: JobFilter) -> tuple[int, bool]:
 
 
 def _show(api: Documents, act: Act, filters: JobFilter, found: int, *, is_all: bool) -> None:
-    """Print the first jobs, and how many there are."""
     if not found:
         click.echo("No jobs match these filters.", err=True)
         return

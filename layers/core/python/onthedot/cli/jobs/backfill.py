@@ -8,7 +8,7 @@ import click
 
 from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.options import PRIORITIES, on_api
-from onthedot.cli.output import Cells, counted, print_document, print_next, print_rows, printable, progress
+from onthedot.cli.output import Cells, counted, print_document, print_next, print_rows, progress, word
 from onthedot.cli.times import Duration, Past, PastTime, day_and_clock, read_moment, this_moment
 from onthedot.client import requests
 
@@ -39,8 +39,8 @@ def backfill(
 ) -> None:
     """Run a recurring job for the fire times of a past window.
 
-    A fire time that already has an execution gets no second one, so you can repeat the command. With --json it prints
-    the answer of each call. Exit code 4: there is no such job.
+    A fire time that already has an execution gets no second one, so you can repeat the command. With --json, it prints
+    the response to each call. Exit code 4: there is no such job.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def backfill(
         return
     more = f", {left:,} left" if left else ""
     click.echo(f"Runs of past fire times: {created:,} new, {existing:,} already there{more}.")
-    print_next(f"onthedot executions {printable(job)}")
+    print_next(f"onthedot executions {word(job)}")
 
 
 @click.command()
@@ -87,7 +87,7 @@ def forecast(minutes: int, window: float | None, api: Documents, as_json: bool) 
     """Count the runs due in each coming minute.
 
     It looks up to 25 hours ahead and names the jobs with the most runs in each minute. It counts waiting runs, runs in
-    a queue, and those that recurring jobs will have.
+    a queue, and the future runs of recurring jobs.
 
     \b
     Example:
@@ -111,7 +111,6 @@ def forecast(minutes: int, window: float | None, api: Documents, as_json: bool) 
 
 
 def _print_minutes(minutes: Sequence[Mapping[str, Any]]) -> None:
-    """Print a row for each minute that has runs, with a bar for people."""
     cells = Cells()
     most = max((one["runs"] for one in minutes), default=0)
     rows = [

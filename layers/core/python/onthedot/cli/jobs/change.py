@@ -11,9 +11,9 @@ import click
 
 from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.jobs.job_options import OPTIONS, for_the_client, given_options
-from onthedot.cli.jobs.schedule import rule_in_words, title_of, zone_of
-from onthedot.cli.options import WIDE, Command, SectionedCommand, api_options
-from onthedot.cli.output import print_document, print_next, printable, short
+from onthedot.cli.jobs.schedule import rule_in_words, zone_of
+from onthedot.cli.options import WIDE, Command, SectionedCommand, on_api
+from onthedot.cli.output import print_document, print_next, printable, short, titled
 from onthedot.cli.times import in_full, read_moment, this_moment
 from onthedot.client import requests
 from onthedot.jobs.spec import CHANGEABLE
@@ -34,7 +34,6 @@ class Cleared(click.Choice[str]):
     """A field that can be removed, also as options spell it: end-at."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name as the API spells it."""
         return super().convert(str(value).replace("-", "_"), param, ctx)
 
 
@@ -43,7 +42,7 @@ _CLEAR: Final = click.option(
     multiple=True,
     type=Cleared(list(CLEARED)),
     metavar="FIELD",
-    help=f"Remove a field: {', '.join(CLEARED)}. May be repeated.",
+    help=f"Remove a field: {', '.join(CLEARED)}; may be repeated.",
 )
 
 
@@ -56,7 +55,7 @@ def change_options(command: Command) -> Command:
 
 
 def read_change(options: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """Return the options as `requests.change` takes them. Raise click.UsageError, which names the option at fault."""
+    """Raise click.UsageError, which names the option at fault."""
     given = given_options(options)
     if not given:
         raise click.UsageError("say what changes: at least one option, such as --cron, --payload or --clear")
@@ -70,15 +69,14 @@ def read_change(options: Mapping[str, Any], now: datetime) -> dict[str, Any]:
 @click.command(cls=SectionedCommand, context_settings=WIDE)
 @click.argument("job", metavar="JOB", type=JobName())
 @change_options
-@click.option("--if-version", type=int, help="Only if the job still has this version, which `get --json` shows.")
-@api_options
-@click.option("--json", "as_json", is_flag=True, help="Print the answer of PATCH /v1/jobs/{id} unchanged.")
-def change(job: str, if_version: int | None, url: str | None, token: str | None, as_json: bool, **options: Any) -> None:
+@click.option("--if-version", type=int, help="Only if the job still has this version; `get --json` shows it.")
+@on_api
+def change(job: str, if_version: int | None, api: Documents, as_json: bool, **options: Any) -> None:
     """Change a job.
 
-    Fields that you do not name stay as they are. A new target, and new tags, gates and requirements of the worker,
-    replace all the old ones. Exit code 3: the API refuses the change, or the job has another version. Exit code 4:
-    there is no such job.
+    Fields that you leave out stay as they are. A new target replaces the old one; new tags, gates and worker
+    requirements replace all the old ones. Exit code 3: the API refused the change, or the job has another version. Exit
+    code 4: there is no such job.
 
     \b
     Examples:
@@ -88,18 +86,17 @@ def change(job: str, if_version: int | None, url: str | None, token: str | None,
     """
     now = this_moment()
     fields: Any = read_change(options, now)
-    api = Documents(url, token)
     operation = requests.change(find_job(api, job), fields, if_version)
     changed = api.ask(operation, job=job)
     if as_json:
         print_document(changed)
         return
-    click.echo(f"Changed {title_of(changed)}: {'; '.join(_said(changed, operation.body, now))}.")
+    title = titled(changed.get("name"), changed["job_id"])
+    click.echo(f"Changed {title}: {'; '.join(_said(changed, operation.body, now))}.")
     print_next(f"onthedot get {changed['job_id']}", f"onthedot explain {changed['job_id']}")
 
 
 def _said(job: Mapping[str, Any], sent: Mapping[str, Any], now: datetime) -> Iterator[str]:
-    """Yield the fields that were sent, and the next fire of the changed job."""
     rule = rule_in_words(job) if sent.keys() & set(_RULE) else ""
     hidden = (*_TIME, *_RULE) if rule or sent.keys() & set(_TIME) else ()
     fields = [*([rule] if rule else []), *(_field(name, sent[name]) for name in sent if name not in hidden)]
@@ -115,7 +112,6 @@ def _said(job: Mapping[str, Any], sent: Mapping[str, Any], now: datetime) -> Ite
 
 
 def _field(name: str, value: Any) -> str:
-    """Return a field with its new value, unless that is long by nature."""
     if value is None or (value in ([], {}) and name not in _LONG):
         return f"no {name}"
     if name in _LONG:

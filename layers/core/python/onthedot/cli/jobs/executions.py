@@ -11,7 +11,7 @@ from onthedot.cli.documents import Documents, Id, JobName, find_job
 from onthedot.cli.jobs.get import progress_in_words, reported
 from onthedot.cli.jobs.listing import in_short
 from onthedot.cli.options import RUN_STATUSES, limit_option, on_api
-from onthedot.cli.output import Cells, print_document, print_list, print_next, print_rows, printable
+from onthedot.cli.output import Cells, print_document, print_list, print_next, print_rows, printable, word
 from onthedot.cli.times import read_moment
 from onthedot.client import requests
 
@@ -26,8 +26,10 @@ MAX_COUNTED: Final = 10_000
 @click.command()
 @click.argument("job", metavar="[JOB]", type=JobName(), required=False)
 @click.option("--worker", type=Id(), help="What this pull worker is running, and its latest 100 executions.")
-@click.option("--status", type=click.Choice(RUN_STATUSES, case_sensitive=False), help="Only those with this status.")
-@click.option("--by", type=click.Choice(["name"]), help="Count them by the names of their jobs.")
+@click.option(
+    "--status", type=click.Choice(RUN_STATUSES, case_sensitive=False), help="Only executions with this status."
+)
+@click.option("--by", type=click.Choice(["name"]), help="Count executions by the name of their job.")
 @limit_option
 @on_api
 def executions(
@@ -42,9 +44,9 @@ def executions(
 ) -> None:
     """List executions of a job or a worker, or by status.
 
-    Name a job, a --worker, or just --status running or failed. The newest comes first. A range of skipped fire times is
-    one line. A pipe and --json include the ids. --status running --by name shows which jobs use the capacity. Exit code
-    4: there is no such job or worker.
+    Give a job, a --worker, or just --status running or failed. The newest come first, and a range of skipped fire times
+    takes one line. Piped output and --json include the ids. To see which jobs use the capacity, try --status running
+    --by name. Exit code 4: there is no such job or worker.
 
     \b
     Examples:
@@ -57,7 +59,7 @@ def executions(
     job_id = None if job is None else find_job(api, job)
     missing = None if worker is None else f"there is no pull worker {printable(worker)}"
     page = partial(requests.executions, job=job_id, worker=worker, status=status)
-    found = islice(api.pages(page, "executions", missing, job=job_id), MAX_COUNTED if by else limit)
+    found = islice(api.pages(page, "executions", missing=missing, job=job_id), MAX_COUNTED if by else limit)
     if by:
         _print_by_name(found, limit, as_json=as_json)
         return
@@ -65,7 +67,7 @@ def executions(
     hidden = [*(["STATUS"] if status else []), *(["NAME"] if job else [])]
     shown = print_executions(found, none, hidden, as_json=as_json)
     if job is not None and not as_json:
-        print_next(f"onthedot explain {printable(job)}")
+        print_next(f"onthedot explain {word(job)}")
     elif shown and status == "FAILED" and not as_json:
         print_next("onthedot dead-letters --by cause")
 
@@ -122,7 +124,7 @@ def _print_by_name(found: Iterable[dict[str, Any]], limit: int, *, as_json: bool
     if (total := sum(len(ones) for ones in groups.values())) == MAX_COUNTED:
         click.echo(f"Only the newest {total:,} were counted.", err=True)
     if counted:
-        print_next(f"onthedot list --name {printable(counted[0]['name'])}")
+        print_next(f"onthedot list --name {word(counted[0]['name'])}")
 
 
 def _counted(name: str, ones: Sequence[dict[str, Any]]) -> dict[str, Any]:

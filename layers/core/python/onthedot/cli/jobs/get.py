@@ -11,7 +11,7 @@ import click
 
 from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.options import on_api
-from onthedot.cli.output import is_for_people, print_next, print_unchanged, printable, short, wrapped
+from onthedot.cli.output import is_for_people, print_next, print_unchanged, printable, short, word, wrapped
 from onthedot.cli.times import briefly, day_and_clock, distance, in_full, read_moment, schedule_in_words, this_moment
 from onthedot.client import requests
 from onthedot.client.requests import Operation
@@ -26,7 +26,7 @@ _COMMANDS: Final = {
     "check_ticks": "onthedot doctor",
     "open_stage": "onthedot thaw",
     "allow_overlap": "onthedot get {job}",
-    "lift_limit": "{limits}",
+    "lift_limit": "onthedot gates list",
 }
 """The command for each action of `what_if`. Sentences about workers name theirs."""
 _INSTANT: Final = re.compile(
@@ -60,8 +60,8 @@ _MARKS: Final = {"SUCCEEDED": "✓", "FAILED": "✗"}
 def get(wanted: str, api: Documents, as_json: bool) -> None:
     """Show one job.
 
-    Long values are cut. A pipe gets the API's fields, separated by tabs; --json prints all of them. Exit code 4: there
-    is no such job.
+    Long values are cut. In a pipe, it prints the API's fields, separated by tabs; --json prints all of them in full.
+    Exit code 4: there is no such job.
 
     \b
     Example:
@@ -76,7 +76,7 @@ def get(wanted: str, api: Documents, as_json: bool) -> None:
     else:
         is_running = job["status"] == "RUNNING"
         _print_facts({**job, "progress": _progress(api, requests.execution(job["job_id"])) if is_running else ""})
-        print_next(f"onthedot explain {printable(wanted)}", f"onthedot executions {printable(wanted)}")
+        print_next(f"onthedot explain {word(wanted)}", f"onthedot executions {word(wanted)}")
 
 
 def _print_facts(job: Mapping[str, Any]) -> None:
@@ -93,8 +93,8 @@ def _print_facts(job: Mapping[str, Any]) -> None:
 def explain(wanted: str, api: Documents, as_json: bool) -> None:
     """Say why a job has not run, or what it is doing.
 
-    The first sentence says what holds the job up. Then come the story of its latest run, and what would happen if you
-    resumed, ran or redrove it now, or lifted a limit. Exit code 4: there is no such job.
+    The first sentence says what is holding the job up. Then come the history of its latest run, and what would happen
+    if you resumed, ran or redrove it now, or lifted a limit. Exit code 4: there is no such job.
 
     \b
     Example:
@@ -107,7 +107,7 @@ def explain(wanted: str, api: Documents, as_json: bool) -> None:
     progress = ""
     if any(reason["code"] == "running" for reason in answer["reasons"]):
         progress = _progress(api, requests.executions(None, job=answer["job_id"], status="RUNNING"))
-    _print_explanation(answer, progress, printable(wanted))
+    _print_explanation(answer, progress, word(wanted))
 
 
 def _print_explanation(answer: Mapping[str, Any], progress: str, wanted: str) -> None:
@@ -125,18 +125,7 @@ def _print_explanation(answer: Mapping[str, Any], progress: str, wanted: str) ->
     for one in actions:
         click.echo(in_local_times(one["message"], now))
     commands = [_COMMANDS[one["action"]] for one in actions if one["action"] in _COMMANDS]
-    filled = [command.format(job=wanted, limits=_limits(actions)) for command in commands]
-    print_next(*filled, f"onthedot executions {wanted}")
-
-
-def _limits(actions: Sequence[Mapping[str, Any]]) -> str:
-    """Return the command that shows the gate or the limits of the tenant that a sentence about a limit names."""
-    words = [str(one["message"]).split() for one in actions if one["action"] == "lift_limit"]
-    for kind, command in (("gate", "gates show"), ("tenant", "limits show")):
-        for sentence in words:
-            if kind in sentence[:-1]:
-                return f"onthedot {command} {printable(sentence[sentence.index(kind) + 1])}"
-    return "onthedot gates list"
+    print_next(*(command.format(job=wanted) for command in commands), f"onthedot executions {wanted}")
 
 
 def _progress(api: Documents, operation: Operation[Any]) -> str:
@@ -217,14 +206,12 @@ def _local(found: re.Match[str], now: datetime) -> str:
 
 
 def fields_of(job: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the fields of a job that have a value, for a pipe."""
     for name in dict.fromkeys((*_FIRST, *(name for name in job if name not in _LEFT_OUT))):
         if (value := job.get(name)) not in (None, "", [], {}):
             yield name, _text(value)
 
 
 def facts_of(job: Mapping[str, Any], now: datetime) -> Iterator[tuple[str, str]]:
-    """Yield what people ask about a job first, each with its title."""
     made: tuple[tuple[str, Callable[[Mapping[str, Any], datetime], Any]], ...] = (
         ("name", lambda one, _: one.get("name")),
         ("job", lambda one, _: one.get("job_id")),
@@ -254,7 +241,7 @@ def facts_of(job: Mapping[str, Any], now: datetime) -> Iterator[tuple[str, str]]
 
 
 def _why(job: Mapping[str, Any], _: datetime) -> str | None:
-    """Return the reason of the status, unless the latest run has it."""
+    """None if the latest run has the same reason."""
     reason = job.get("reason")
     return None if reason == (job.get("last_outcome") or {}).get("reason") else reason
 
@@ -273,7 +260,6 @@ def _next(job: Mapping[str, Any], now: datetime) -> str | None:
 
 
 def _last(job: Mapping[str, Any], now: datetime) -> str | None:
-    """Return how and when the latest run ended, else when it was."""
     last = job.get("last_outcome")
     if last is None:
         moment = read_moment(job.get("last_run"))
@@ -285,13 +271,12 @@ def _last(job: Mapping[str, Any], now: datetime) -> str | None:
 
 
 def _late(run: Mapping[str, Any], verb: str = "started ") -> str:
-    """Return how late the run started. A run that never started has no lateness."""
+    """Leave out the lateness of a run that never started."""
     late = run.get("lateness_ms")
     return "" if late is None else f", {verb}{briefly(late / 1000)} late"
 
 
 def _before(job: Mapping[str, Any], _: datetime) -> str | None:
-    """Return a mark for each of the latest runs, the newest first."""
     outcomes = [str(one) for one in job.get("outcomes") or ()]
     marks = "".join(_MARKS.get(one, "·") for one in outcomes)
     failed = outcomes.count("FAILED")
@@ -307,7 +292,6 @@ def _change(change: Mapping[str, Any], now: datetime) -> str:
 
 
 def _target(target: Any) -> str | None:
-    """Return the parts that identify a target, without headers and inputs."""
     if not isinstance(target, dict):
         return None if target is None else _text(target)
     if target.get("type") == "http":

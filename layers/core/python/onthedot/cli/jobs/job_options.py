@@ -28,13 +28,12 @@ class Number(click.ParamType[float]):
     name = "NUMBER"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number. Fail when the text is none."""
         try:
             number = float(value)
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            self.fail(f"{value!r} is no number", param, ctx)
+            self.fail(f"{value!r} is not a number", param, ctx)
         return int(number) if number.is_integer() else number
 
 
@@ -47,7 +46,7 @@ class JobOption(NamedTuple):
     settings: Mapping[str, Any]
     section: str
     default: str = ""
-    read: Callable[[Any], Any] | None = None
+    read: Callable[..., Any] | None = None
     """Makes the value of the field from that of click. None: they are the same."""
     in_change: bool = True
 
@@ -71,7 +70,7 @@ def job_options(command: Command) -> Command:
 
 
 def read_job(options: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """Return the request that the options make. Raise click.UsageError, which names the option at fault."""
+    """Raise click.UsageError, which names the option at fault."""
     given = given_options(options)
     if not given.keys() & set(_WORK):
         raise click.UsageError(ONE_WORK)
@@ -79,7 +78,7 @@ def read_job(options: Mapping[str, Any], now: datetime) -> dict[str, Any]:
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that the user gave. Raise click.UsageError for works that do not go together."""
+    """Raise click.UsageError for targets that do not go together."""
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if len(given.keys() & set(_WORK)) > 1:
         raise click.UsageError(ONE_WORK)
@@ -89,7 +88,6 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def for_the_client(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """Return the options as the client takes them."""
     fields: dict[str, Any] = {}
     for option in OPTIONS:
         if option.name in given:
@@ -104,7 +102,7 @@ def for_the_client(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
 
 def _read(option: JobOption, value: Any, timezone: str | None, now: datetime) -> Any:
     try:
-        if option.read is _when:
+        if option.read is read_when:
             return read_when(value, timezone, now)
         return value if option.read is None else option.read(value)
     except (ValueError, OSError, OverflowError) as error:
@@ -120,13 +118,12 @@ def read_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ValueError(f"is no JSON: {error}; quote a text twice, such as '\"text\"'") from None
+        raise ValueError(f"is not JSON: {error}; quote a text twice, such as '\"text\"'") from None
     except RecursionError:
         raise ValueError("is nested too deeply") from None
 
 
 def _every(text: str) -> Any:
-    """Return the seconds of a duration, and a rate as it is."""
     if "(" in text:
         return text
     seconds = read_duration(text)
@@ -145,11 +142,6 @@ def _pairs(separator: str) -> Callable[[Sequence[str]], dict[str, str]]:
     return read
 
 
-def _when(_: str) -> Any:
-    """Stand for `read_when`, which also needs the present time and the zone."""
-    raise NotImplementedError
-
-
 def _shell(text: str) -> dict[str, Any]:
     return {"type": "shell", "argv": shlex.split(text)}
 
@@ -161,11 +153,11 @@ def _special(flag: str, name: str, text: str, **more: Any) -> JobOption:
 
 _TO_RUN: Final = (
     _special("--http", "url", "Call this URL, with the payload as body.", metavar="URL"),
-    JobOption("--method", ("method",), {"help": "Method of --http."}, "What", "POST"),
+    JobOption("--method", ("method",), {"help": "HTTP method for --http."}, "What", "POST"),
     _special(
         "--header",
         "headers",
-        "Header of --http. May be repeated.",
+        "A header for --http; may be repeated.",
         metavar="NAME:VALUE",
         multiple=True,
         read=_pairs(":"),
@@ -174,7 +166,7 @@ _TO_RUN: Final = (
     _special(
         "--shell",
         "target",
-        "Run this program on a worker, without a shell's expansions.",
+        "Run this program on a worker, without shell expansion.",
         metavar="COMMAND",
         read=_shell,
     ),
@@ -188,7 +180,7 @@ _KINDS: Final[Mapping[type[forms.Form], Mapping[str, Any]]] = {
     forms.Switch: {"type": click.Choice([*_SWITCH]), "read": _SWITCH.__getitem__},
     forms.Names: {"multiple": True, "read": list},
     forms.Tags: {"multiple": True, "read": _pairs("=")},
-    forms.Instant: {"metavar": "WHEN", "read": _when},
+    forms.Instant: {"metavar": "WHEN", "read": read_when},
     forms.Json: {"metavar": "JSON", "read": read_json},
 }
 
@@ -220,7 +212,6 @@ def _option(field: Field, path: tuple[str, ...], section: str, in_change: bool) 
 
 
 def _default(field: Field) -> str:
-    """Return the default as an option would say it."""
     if field.default in (None, (), {}):
         return ""
     if isinstance(field.form, forms.Seconds | forms.Duration):

@@ -4,9 +4,10 @@ import errno
 import json
 import socketserver
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from datetime import datetime
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty, Queue
 from socket import AF_INET, AF_INET6
@@ -16,13 +17,12 @@ import click
 
 from onthedot.api.times import parse_instant
 from onthedot.cli.output import printable, short
-from onthedot.core.clock import SystemClock, format_instant, moment_of
+from onthedot.core.clock import SystemClock, format_instant
 
 FINE_MS: Final = 1_000
 POOR_MS: Final = 10_000
 MAX_BODY: Final = 2 * 2**20
 """Bytes. A job's payload has at most 1 MiB."""
-MAX_CONNECTIONS: Final = 64
 QUIET_SECONDS: Final = 10.0
 """The server closes a connection that sends nothing for this long."""
 _LOOK_SECONDS: Final = 0.5
@@ -43,7 +43,7 @@ _ANSWER: Final = b'{"received": true}\n'
 def listen(port: int, host: str, count: int | None, as_json: bool) -> None:
     """Receive the HTTP calls of jobs and show how late they are.
 
-    It answers 200 to every request. Lateness is the time from the fire time of the run to the arrival of its request.
+    It answers every request with 200. Lateness is the time from a run's fire time to the arrival of its request.
 
     \b
     Example, with the token that `onthedot serve` printed:
@@ -62,71 +62,54 @@ def listen(port: int, host: str, count: int | None, as_json: bool) -> None:
         shown = 0
         while count is None or shown < count:
             arrival = server.next_arrival()
-            click.echo(json.dumps(as_document(arrival)) if as_json else as_text(arrival))
+            click.echo(json.dumps(arrival) if as_json else as_text(arrival))
             shown += 1
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """One request that arrived."""
-
-    at: int
-    """When its headers had arrived, in epoch milliseconds."""
-    method: str
-    path: str
-    job_id: str | None
-    run_id: str | None
-    attempt: int | None
-    due_at: int | None
-    body: bytes
-
-    @property
-    def lateness_ms(self) -> int | None:
-        return None if self.due_at is None else self.at - self.due_at
-
-    @property
-    def payload(self) -> Any:
-        """The body as JSON, or as text when it is not JSON. None when it is empty."""
-        text = self.body.decode("utf-8", "replace")
-        try:
-            return json.loads(text) if text else None
-        except (ValueError, RecursionError):
-            return text
+Arrival = dict[str, Any]
+"""A request as a JSON document."""
 
 
-def as_document(arrival: Arrival) -> dict[str, Any]:
+def arrival_of(at: int, method: str, path: str, headers: Message | Mapping[str, str], body: bytes) -> Arrival:
+    """`at` is when the headers had arrived, in epoch milliseconds."""
+    due_at = _instant(headers.get("X-Onthedot-Fire-Time"))
     return {
-        "time": format_instant(arrival.at),
-        "method": arrival.method,
-        "path": arrival.path,
-        "job_id": arrival.job_id,
-        "run_id": arrival.run_id,
-        "attempt": arrival.attempt,
-        "fire_time": None if arrival.due_at is None else format_instant(arrival.due_at),
-        "lateness_ms": arrival.lateness_ms,
-        "payload": arrival.payload,
+        "time": format_instant(at),
+        "method": method,
+        "path": path,
+        "job_id": headers.get("X-Onthedot-Job"),
+        "run_id": headers.get("X-Onthedot-Run"),
+        "attempt": _number(headers.get("X-Onthedot-Attempt")),
+        "fire_time": None if due_at is None else format_instant(due_at),
+        "lateness_ms": None if due_at is None else at - due_at,
+        "payload": _payload(body.decode("utf-8", "replace")),
     }
+
+
+def _payload(text: str) -> Any:
+    """Return the body as JSON, or as it is when it is not JSON. None when it is empty."""
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return text
 
 
 def as_text(arrival: Arrival) -> str:
-    """Return the request for people, in a few lines."""
-    clock = moment_of(arrival.at).astimezone()
-    request = click.style(f"{arrival.method} {short(printable(arrival.path))}", bold=True)
-    payload = arrival.payload
-    text = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
+    at, payload = datetime.fromisoformat(arrival["time"]).astimezone(), arrival["payload"]
+    request = click.style(f"{arrival['method']} {short(printable(arrival['path']))}", bold=True)
     details = {
-        "job": arrival.job_id,
-        "run": None if arrival.run_id == arrival.job_id else arrival.run_id,
-        "attempt": None if arrival.attempt is None else str(arrival.attempt),
-        "payload": short(printable(text)) if arrival.body else None,
+        "job": arrival["job_id"],
+        "run": None if arrival["run_id"] == arrival["job_id"] else arrival["run_id"],
+        "attempt": arrival["attempt"],
+        "payload": payload if payload is None or isinstance(payload, str) else json.dumps(payload, ensure_ascii=False),
     }
     return "\n".join(
         [
-            f"{clock:%H:%M:%S}.{arrival.at % 1000:03}  {request}  {_lateness(arrival.lateness_ms)}",
+            f"{at:%H:%M:%S}.{at.microsecond // 1000:03}  {request}  {_lateness(arrival['lateness_ms'])}",
             *(
-                f"{click.style(f'{name:>12}', dim=True)}  {printable(value)}"
+                f"{click.style(f'{name:>12}', dim=True)}  {short(printable(str(value)))}"
                 for name, value in details.items()
-                if value
+                if value is not None
             ),
         ]
     )
@@ -142,17 +125,13 @@ def _lateness(lateness: int | None) -> str:
 
 
 class _Server(ThreadingHTTPServer):
-    """Answers 200 to every request and queues it. Each connection has a thread; those above a bound are closed."""
-
     daemon_threads = True
 
     def __init__(self, host: str, port: int, refused: Callable[[str], None]) -> None:
         """Bind the address. Raise OSError when that fails. `refused` gets a line for each request that is not HTTP."""
         self.address_family = AF_INET6 if ":" in host else AF_INET
         self.refused = refused
-        self.arrivals: Queue[Arrival] = Queue(MAX_CONNECTIONS)
-        """A full queue makes connections wait: the reader of the output may be slow."""
-        self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        self.arrivals: Queue[Arrival] = Queue()
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
@@ -181,25 +160,11 @@ class _Server(ThreadingHTTPServer):
             with suppress(Empty):
                 return self.arrivals.get(timeout=_LOOK_SECONDS)
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore the error: the client closed the connection or sent nothing for too long."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection: it reads a request, answers it and queues it."""
-
     server: _Server
     protocol_version = "HTTP/1.1"
     timeout = QUIET_SECONDS
@@ -216,10 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         body = self.rfile.read(length)
         self._answer()
-        job, run = self.headers.get("X-Onthedot-Job"), self.headers.get("X-Onthedot-Run")
-        attempt = _number(self.headers.get("X-Onthedot-Attempt"))
-        due_at = _instant(self.headers.get("X-Onthedot-Fire-Time"))
-        self.server.arrivals.put(Arrival(at, self.command, self.path, job, run, attempt, due_at, body))
+        self.server.arrivals.put(arrival_of(at, self.command, self.path, self.headers, body))
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _receive  # noqa: N815 - names of http.server
 

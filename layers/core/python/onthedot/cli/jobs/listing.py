@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator
 from itertools import islice
-from shlex import quote
 from typing import Any, Final
 
 import click
 
 from onthedot.cli.documents import Documents
 from onthedot.cli.options import filter_options, limit_option, on_api, read_filters
-from onthedot.cli.output import Cells, counted, print_list, print_next, printable
+from onthedot.cli.output import Cells, counted, print_list, print_next, word
 from onthedot.cli.times import Past, PastTime, read_moment, schedule_in_words
 from onthedot.client import requests
 from onthedot.client.options import JobFilter
@@ -32,14 +31,14 @@ _LISTED: Final = (
 
 @click.command("list")
 @filter_options
-@click.option("--since", type=Past(), help="Only jobs created or run since then: 12h ago, or a time.")
+@click.option("--since", type=Past(), help="Only jobs created or run since then: 12h for 12 hours ago, or a time.")
 @limit_option
 @on_api
 def list_command(*, since: PastTime | None, limit: int, api: Documents, as_json: bool, **given: Any) -> None:
     """List jobs, the newest first.
 
-    LAST is the end of the latest run. With --status failed, it also lists recurring jobs whose latest run failed. A
-    pipe includes the status and the id.
+    LAST says how and when the latest run ended. With --status failed, recurring jobs whose latest run failed are listed
+    too. Piped output includes the status and the id.
 
     \b
     Examples:
@@ -60,14 +59,12 @@ def list_command(*, since: PastTime | None, limit: int, api: Documents, as_json:
     if search.has_more:
         more = ", and there are more: --limit" if len(jobs) == limit else ", and there may be more: narrow the filters"
     click.secho(f"{counted(len(jobs), 'job')}{more}.", dim=True, err=True, nl=False)
-    window = "12h" if since is None else quote(printable(since.written))
+    window = "12h" if since is None else word(since.written)
     is_failed = filters.get("status") == "FAILED"
     print_next(f"onthedot redrive --since {window} --dry-run" if is_failed else "onthedot explain NAME")
 
 
 class Search:
-    """The jobs that one command finds."""
-
     def __init__(self, api: Documents, filters: JobFilter, since: PastTime | None) -> None:
         self._api = api
         self._filters = filters
@@ -76,7 +73,6 @@ class Search:
         """Whether the command stopped before the end of the list."""
 
     def jobs(self, limit: int) -> Iterator[dict[str, Any]]:
-        """Yield the jobs, of which at most `limit` are needed."""
         if self._filters.get("status") == "FAILED":
             return self._failed()
         return (job for job in self._listed(limit) if self._is_recent(job))
@@ -113,7 +109,7 @@ class Search:
                 raise
             return  # it was deleted meanwhile
         known = _as_listed(job, letter)
-        if known["last_outcome"]["status"] == "FAILED" and _passes(known, self._filters):
+        if (known["last_outcome"] or {}).get("status") == "FAILED" and _passes(known, self._filters):
             yield known
 
     def _is_recent(self, job: dict[str, Any]) -> bool:
@@ -127,14 +123,10 @@ class Search:
 def _as_listed(job: dict[str, Any], letter: dict[str, Any]) -> dict[str, Any]:
     """Return a job and its dead letter as the entry that a list of the API has for it."""
     kind = "recurring" if job.get("cron") or job.get("every") else "event" if job.get("on_event") else "one-off"
-    outcome = {name: letter.get(name) for name in ("execution_id", "status", "fire_time", "finished_at")}
-    outcome["status"] = letter.get("status", "FAILED")
-    outcome["reason"] = letter.get("error") or letter.get("reason")
     known = {
         **job,
         "kind": kind,
         "target": letter.get("target"),
-        "last_outcome": job.get("last_outcome") or outcome,
         "at": job.get("fire_time"),
     }
     rules = ("cron", "timezone", "every") if "cron" in known else ("every",)
@@ -174,7 +166,6 @@ def in_short(reason: str) -> str:
 
 
 def _last(job: dict[str, Any], last: dict[str, Any], cells: Cells) -> str:
-    """Return the end of the latest run, else the status of a job that has not ended one."""
     if last:
         return f"{str(last['status']).lower()} {cells.time(last.get('finished_at')).removeprefix('today ')}"
     if outcomes := job.get("outcomes"):

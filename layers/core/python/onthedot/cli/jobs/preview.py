@@ -3,8 +3,8 @@
 import re
 import shutil
 from calendar import Calendar
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from itertools import zip_longest
 from typing import Any, Final, TypedDict
@@ -17,10 +17,10 @@ from onthedot.cli.output import is_for_people, print_document, print_rows, wrapp
 from onthedot.core.clock import SystemClock, format_instant
 from onthedot.core.errors import InvalidRequest, Problem
 from onthedot.schedules import preview as domain
-from onthedot.schedules import schedule as schedules
-from onthedot.schedules.choices import DstPolicy, Gap, Overlap
+from onthedot.schedules.choices import Gap, Overlap
 from onthedot.schedules.cron import rate_seconds
-from onthedot.schedules.schedule import CronSchedule, EverySchedule, Schedule
+from onthedot.schedules.fields import ONLY_CRON, RULE_FIELDS, new_schedule
+from onthedot.schedules.schedule import Schedule
 from onthedot.schedules.spread import EXAMPLE_ID, has_h, plain_expression
 from onthedot.schedules.zones import LAST_INSTANT, zone
 
@@ -48,7 +48,7 @@ class Fire(TypedDict):
 
 @click.command()
 @click.argument("expression", required=False)
-@click.option("--cron", metavar="EXPRESSION", help="The same as EXPRESSION, as `onthedot schedule` takes it.")
+@click.option("--cron", metavar="EXPRESSION", help="Same as EXPRESSION; `onthedot schedule` has this option too.")
 @click.option("--every", metavar="INTERVAL", help="Seconds or rate(5 minutes), instead of a cron expression.")
 @click.option(
     "--tz", "--timezone", "timezone", metavar="NAME", help="IANA name, such as Europe/Berlin.  [default: UTC]"
@@ -61,12 +61,12 @@ class Fire(TypedDict):
 @click.option(
     "--overlap", type=click.Choice(["once", "twice"]), help="For times that clocks show twice.  [default: once]"
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the answer of POST /v1/schedules/preview.")
-def preview(expression: str | None, cron: str | None, as_json: bool, **options: Any) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the response of POST /v1/schedules/preview.")
+def preview(expression: str | None, cron: str | None, count: int, as_json: bool, **options: Any) -> None:
     """Show when a schedule fires next.
 
-    It also shows what happens to the schedule when clocks change. EXPRESSION is a cron expression of five fields, an
-    alias such as @daily, or EventBridge's cron(…).
+    It also shows what happens when clocks change. EXPRESSION is a cron expression of five fields, an alias such as
+    @daily, or EventBridge's cron(…).
 
     \b
     Example:
@@ -75,7 +75,14 @@ def preview(expression: str | None, cron: str | None, as_json: bool, **options: 
     if expression is not None and cron is not None:
         raise click.UsageError("give EXPRESSION or --cron, not both")
     expression = cron if expression is None else expression
-    fires = _fires(Options(cron=expression, **options))
+    try:
+        schedule, after = read_options(SystemClock().now(), cron=expression, count=count, **options)
+    except InvalidRequest as error:
+        raise Refusal("\n".join(f"{problem.field}: {problem.message}" for problem in error.problems)) from error
+    fires: list[Fire] = [
+        {"time": format_instant(fire.at), "local": fire.local, "note": fire.note}
+        for fire in domain.preview(schedule, after, count)
+    ]
     example = plain_expression(expression, EXAMPLE_ID) if expression and has_h(expression) else None
     if as_json:
         print_document({"fire_times": fires} if example is None else {"fire_times": fires, "example": example})
@@ -87,18 +94,8 @@ def preview(expression: str | None, cron: str | None, as_json: bool, **options: 
         _print_calendars(fires)
 
 
-def _fires(options: "Options") -> list[Fire]:
-    """Return the fires. Raise Refusal with one line for each wrong option."""
-    try:
-        schedule, after = read_options(options, SystemClock().now())
-    except InvalidRequest as error:
-        raise Refusal("\n".join(f"{problem.field}: {problem.message}" for problem in error.problems)) from error
-    fires = domain.preview(schedule, after, options.count)
-    return [{"time": format_instant(fire.at), "local": fire.local, "note": fire.note} for fire in fires]
-
-
 def _rows(fires: Sequence[Fire]) -> list[tuple[str, ...]]:
-    """Return the rows of all fire times. People see a date once, and notes as lines that are never cut."""
+    """People see a date once, and notes as lines that are never cut."""
     rows: list[tuple[str, ...]] = []
     before, for_people, room = "", is_for_people(), shutil.get_terminal_size().columns - BEFORE_NOTE
     for fire in fires:
@@ -112,7 +109,6 @@ def _rows(fires: Sequence[Fire]) -> list[tuple[str, ...]]:
 
 
 def _print_calendars(fires: Sequence[Fire]) -> None:
-    """Print the months beside each other, as many as fit, with brackets around the days that have a fire time."""
     days = {date.fromisoformat(fire["local"][:10]) for fire in fires}
     months = sorted({(day.year, day.month) for day in days})[:MAX_MONTHS]
     fitting = max(1, (shutil.get_terminal_size().columns + GAP) // (WEEK + GAP))
@@ -134,67 +130,46 @@ def _cell(day: date, fires: bool) -> str:
     return click.style(f"[{day.day:2}]", bold=True) if fires else f" {day.day:2} "
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options as the user wrote them."""
-
-    cron: str | None = None
-    every: str | None = None
-    timezone: str | None = None
-    count: int = 10
-    after: str | None = None
-    gap: str | None = None
-    overlap: str | None = None
-
-
-def read_options(options: Options, now: int) -> tuple[Schedule, int]:
+def read_options(now: int, **options: Any) -> tuple[Schedule, int]:
     """Read the options as the API reads them, without its packages: the schedule, and the instant to list it from.
 
     Raise InvalidRequest with every problem, in the API's words.
     """
-    problems = [*_wrong_choices(options)] or [*_wrong_values(options)]
+    given = {name: value for name, value in options.items() if value is not None}
+    problems = [*_wrong_choices(given)] or [*_wrong_values(given)]
     if problems:
         raise InvalidRequest(*problems)
-    after = now if options.after is None else parse_instant(options.after)
+    after = parse_instant(given["after"]) if "after" in given else now
+    fields: dict[str, Any] = {name: given[name] for name in ("cron", "timezone") if name in given}
+    if "every" in given:
+        fields["every"] = _seconds(given["every"])
+    dst = {name: kind(given[name]) for name, kind in (("gap", Gap), ("overlap", Overlap)) if name in given}
     # The preview ends where the calendar does.
-    return Schedule(_rule(options, after), end_at=LAST_INSTANT - 1), after
+    return replace(new_schedule({**fields, "dst": dst}, after), end_at=LAST_INSTANT - 1), after
 
 
-def _rule(options: Options, after: int) -> CronSchedule | EverySchedule:
-    if options.every is not None:
-        return schedules.every(_seconds(options.every), after)
-    dst = DstPolicy(Gap(options.gap or Gap.RUN_AFTER), Overlap(options.overlap or Overlap.ONCE))
-    expression = plain_expression(options.cron or "", EXAMPLE_ID)
-    return CronSchedule(expression, options.timezone or schedules.UTC_NAME, dst)
-
-
-def _wrong_choices(options: Options) -> Iterator[Problem]:
-    if options.cron is None and options.every is None:
+def _wrong_choices(given: Mapping[str, Any]) -> Iterator[Problem]:
+    if not given.keys() & set(RULE_FIELDS):
         yield Problem("cron", "is missing; give cron or every")
-        return
-    if options.cron is not None and options.every is not None:
-        yield from (
-            Problem(name, "only one of cron, every may be given; keep one of them") for name in ("cron", "every")
-        )
-    if options.cron is None:
-        present = {"timezone": options.timezone, "dst": options.gap or options.overlap}
-        for name, value in present.items():
-            if value is not None:
-                yield Problem(name, "works only with cron; add cron or remove it")
+    elif "cron" not in given:
+        present = {"timezone": "timezone" in given, "dst": bool(given.keys() & {"gap", "overlap"})}
+        yield from (Problem(name, ONLY_CRON) for name, is_given in present.items() if is_given)
+    elif "every" in given:
+        yield from (Problem(name, "only one of cron, every may be given; keep one of them") for name in RULE_FIELDS)
 
 
-def _wrong_values(options: Options) -> Iterator[Problem]:
-    checks: list[tuple[str, Any, Callable[[Any], object]]] = [
-        ("cron", options.cron, lambda text: plain_expression(text, EXAMPLE_ID)),
-        ("every", options.every, lambda text: _in_range(_seconds(text), MAX_SECONDS)),
-        ("timezone", options.timezone, zone),
-        ("count", options.count, lambda count: _in_range(count, MAX_FIRES)),
-        ("after", options.after, lambda text: _in_calendar(parse_instant(text))),
-    ]
-    for name, value, check in checks:
+def _wrong_values(given: Mapping[str, Any]) -> Iterator[Problem]:
+    checks: Mapping[str, Callable[[Any], object]] = {
+        "cron": lambda text: plain_expression(text, EXAMPLE_ID),
+        "every": lambda text: _in_range(_seconds(text), MAX_SECONDS),
+        "timezone": zone,
+        "count": lambda count: _in_range(count, MAX_FIRES),
+        "after": lambda text: _in_calendar(parse_instant(text)),
+    }
+    for name, check in checks.items():
         try:
-            if value is not None:
-                check(value)
+            if name in given:
+                check(given[name])
         except ValueError as error:
             yield Problem(name, str(error))
 

@@ -9,8 +9,8 @@ import click
 
 from onthedot.cli.documents import Documents
 from onthedot.cli.jobs.job_options import job_options, read_job
-from onthedot.cli.options import WIDE, SectionedCommand, api_options
-from onthedot.cli.output import print_document, print_next, printable
+from onthedot.cli.options import WIDE, SectionedCommand, on_api
+from onthedot.cli.output import print_document, print_next, printable, titled
 from onthedot.cli.times import cron_in_words, day_and_clock, exactly, in_full, read_moment, this_moment
 from onthedot.client import requests
 from onthedot.client.options import PreviewOptions
@@ -20,12 +20,11 @@ SHOWN_FIRES: Final = 3
 
 @click.command(cls=SectionedCommand, context_settings=WIDE)
 @job_options
-@api_options
-@click.option("--json", "as_json", is_flag=True, help="Print the answer of POST /v1/jobs unchanged.")
-def schedule(url: str | None, token: str | None, as_json: bool, **options: Any) -> None:
+@on_api
+def schedule(api: Documents, as_json: bool, **options: Any) -> None:
     """Schedule a job.
 
-    Without a time it runs now. Exit code 3: the API refuses the job, and the message names each field.
+    Without a time, the job runs now. Exit code 3: the API refused the job; the message names each field at fault.
 
     \b
     Examples:
@@ -35,7 +34,6 @@ def schedule(url: str | None, token: str | None, as_json: bool, **options: Any) 
     """
     now = this_moment()
     fields = read_job(options, now)
-    api = Documents(url, token)
     job = api.ask(requests.schedule(fields))
     if as_json:
         print_document(job)
@@ -47,7 +45,7 @@ def schedule(url: str | None, token: str | None, as_json: bool, **options: Any) 
 
 
 def _sentence(job: Mapping[str, Any], fields: Mapping[str, Any], now: datetime) -> str:
-    title, moment = title_of(job), read_moment(job.get("next_fire_time"))
+    title, moment = titled(job.get("name"), job["job_id"]), read_moment(job.get("next_fire_time"))
     if rule := rule_in_words(fields):
         return f"Scheduled {title}: {rule}."
     if "on_event" in fields:
@@ -59,14 +57,8 @@ def _sentence(job: Mapping[str, Any], fields: Mapping[str, Any], now: datetime) 
     return f"Scheduled {title} for {in_full(moment, now, zone_of(fields))}."
 
 
-def title_of(job: Mapping[str, Any]) -> str:
-    """Return the name and the id of a job, or its id."""
-    name = job.get("name")
-    return f"{printable(name)} ({job['job_id']})" if name else str(job["job_id"])
-
-
 def rule_in_words(fields: Mapping[str, Any]) -> str:
-    """Return when a recurring job fires, or an empty text when the fields have neither `every` nor `cron`."""
+    """Empty when the fields have neither `every` nor `cron`."""
     if every := fields.get("every"):
         return f"every {exactly(every)}" if isinstance(every, int) else printable(every)
     if cron := fields.get("cron"):
@@ -90,7 +82,6 @@ def _next_fires(api: Documents, job: Mapping[str, Any], fields: Mapping[str, Any
 
 
 def _without_day(shown: str, before: str) -> str:
-    """Return only the clock of a time on the same day as the one before it."""
     day, _, clock = shown.rpartition(" ")
     return clock if before.startswith(f"{day} ") else shown
 

@@ -8,7 +8,7 @@ import click
 from onthedot.cli.documents import Documents, JobName, find_job
 from onthedot.cli.jobs.job_options import read_json
 from onthedot.cli.options import on_api
-from onthedot.cli.output import Cells, counted, is_for_people, print_document, print_next, print_rows, printable
+from onthedot.cli.output import Cells, counted, is_for_people, print_document, print_next, print_rows, printable, titled
 from onthedot.client import requests
 
 MAX_SHOWN: Final = 40
@@ -21,7 +21,7 @@ COLUMNS: Final = ("KEY", "STATUS", "AFTER", "STARTED", "ENDED", "JOB", "WHY")
 def workflow() -> None:
     """Start workflows, and show their progress.
 
-    A workflow is a graph of jobs that wait for each other.
+    A workflow is a graph of jobs that depend on each other.
 
     \b
     Example:
@@ -35,7 +35,8 @@ def workflow() -> None:
 def start(document: str, api: Documents, as_json: bool) -> None:
     """Start a workflow from a JSON document, as POST /v1/workflows takes it.
 
-    Either all of its jobs are accepted or none. Exit code 3: it is refused, and the message names each field.
+    Either all of its jobs are accepted or none are. Exit code 3: the API refused it; the message names each field at
+    fault.
 
     \b
     Example:
@@ -51,7 +52,7 @@ def start(document: str, api: Documents, as_json: bool) -> None:
     if as_json:
         print_document(made)
         return
-    title = f"{printable(made['name'])} ({made['workflow_id']})" if made.get("name") else str(made["workflow_id"])
+    title = titled(made.get("name"), made["workflow_id"])
     click.echo(f"Workflow {title} has {counted(len(made['jobs']), 'job')} and is {made['status']}.")
     print_next(f"onthedot workflow show {made['workflow_id']}")
 
@@ -60,7 +61,7 @@ def start(document: str, api: Documents, as_json: bool) -> None:
 @click.argument("wanted", metavar="WORKFLOW", type=JobName())
 @on_api
 def show(wanted: str, api: Documents, as_json: bool) -> None:
-    """Show a workflow with the statuses of its jobs.
+    """Show a workflow and the status of each of its jobs.
 
     Exit code 4: there is no such workflow.
 

@@ -41,8 +41,6 @@ class NotAudited(click.ClickException):
 
 @dataclass(slots=True)
 class Audited:
-    """The collected reports of one audit, job by job, with its counts."""
-
     jobs: list[tuple[Record, Report]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     ticks_late: str | None = None
@@ -65,7 +63,7 @@ class Audited:
 @click.option(
     "--data",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A data file of `onthedot serve`, or a backup of one.  [default: that of the server of this folder]",
+    help="A data file of `onthedot serve`, or a backup of one.  [default: the local server's]",
 )
 @click.option("--take-up", is_flag=True, help="Put set-aside records that are readable again back into their slots.")
 @click.option("--json", "as_json", is_flag=True, help="Print every audited job as one JSON document.")
@@ -74,8 +72,8 @@ def audit(job_id: str | None, *, data: Path | None, take_up: bool, as_json: bool
 
     It audits the recurring job JOB_ID, or all recurring jobs that fire within the hour. It also names the records that
     cannot be read, and says when ticks are late. For `onthedot serve` it audits a copy of the data while the server
-    keeps running. Exit code 1: there are holes or such records, or ticks are late. Exit code 2: not everything was
-    audited.
+    keeps running. Exit code 1: it found holes (fire times without an outcome) or unreadable records, or ticks are late.
+    Exit code 2: not everything could be audited.
 
     \b
     Examples:
@@ -94,7 +92,8 @@ def audit(job_id: str | None, *, data: Path | None, take_up: bool, as_json: bool
     else:
         _show(found)
     if found.left_out:
-        click.echo(f"not all could be audited: {found.left_out}", err=True)
+        causes = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in found.left_out.items())
+        click.echo(f"Not everything could be audited: {causes}.", err=True)
     if found.ticks_late:
         click.echo(found.ticks_late, err=True)
     bad = found.counts["holes"] or found.unreadable or found.ticks_late

@@ -14,12 +14,12 @@ from onthedot.cli.options import limit_option, on_api, options
 from onthedot.cli.output import (
     Cells,
     counted,
-    is_for_people,
     print_document,
     print_next,
     print_rows,
     printable,
     progress,
+    word,
 )
 from onthedot.cli.times import Past, PastTime
 from onthedot.client import requests as calls
@@ -32,14 +32,14 @@ MAX_CAUSES: Final = 100
 """Causes that one call of the API answers."""
 AT_ONCE: Final = 50
 """Dead letters of one call by ids, so that the bar moves."""
-MAX_NAMED: Final = 3
-"""Runs that a sentence names."""
+MAX_SHOWN: Final = 20
+"""Runs that people see. A pipe and --json get all."""
 NextCall = Callable[..., Operation[Any]]
 """Returns the call for a cursor, or with `dry` the dry run of it."""
 
 letter_options: Final = options(
-    click.option("--since", type=Past(), help="Only failures since then: 12h ago, or a time."),
-    click.option("--until", type=Past(), help="Only failures before then."),
+    click.option("--since", type=Past(), help="Only failures since then: 12h for 12 hours ago, or a time."),
+    click.option("--until", type=Past(), help="Only failures before this time."),
     click.option("--name", help="Only jobs whose name starts with this."),
     click.option("--job", type=JobName(), help="Only this job."),
     click.option("--cause", help="Only this cause, as --by cause shows it."),
@@ -48,13 +48,13 @@ letter_options: Final = options(
 
 @click.command("dead-letters")
 @letter_options
-@click.option("--by", type=click.Choice(["cause"]), help="Count them by cause.")
+@click.option("--by", type=click.Choice(["cause"]), help="Count executions by cause.")
 @limit_option
 @on_api
 def dead_letters(*, by: str | None, limit: int, api: Documents, as_json: bool, **given: Any) -> None:
     """List executions that failed for good.
 
-    The latest comes first. A pipe and --json include the ids of the executions.
+    The latest come first. Piped output and --json include the ids of the executions.
 
     \b
     Examples:
@@ -82,7 +82,6 @@ def _filters(api: Documents, given: Mapping[str, Any]) -> DeadLetterOptions:
 
 
 def pages(api: Documents, filters: DeadLetterOptions) -> Iterator[dict[str, Any]]:
-    """Yield the dead letters, the latest first. Further pages are read when they are needed."""
     return api.pages(partial(calls.dead_letters, options=filters), "dead_letters")
 
 
@@ -107,7 +106,7 @@ def _print_causes(api: Documents, filters: DeadLetterOptions, limit: int, *, as_
     if document["truncated"]:
         click.echo("There are more than were counted. Choose fewer with --since, --name or --job.", err=True)
     if rows:
-        print_next(f'onthedot redrive --cause "{rows[0][1]}" --dry-run')
+        print_next(f"onthedot redrive --cause {word(rows[0][1])} --dry-run")
 
 
 @dataclass
@@ -133,7 +132,7 @@ class Outcome:
 @letter_options
 @click.option("--all", "everything", is_flag=True, help="All dead letters.")
 @click.option("--dry-run", is_flag=True, help="Show which would run again, and change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @on_api
 def redrive(
     execution_ids: Sequence[str],
@@ -147,8 +146,9 @@ def redrive(
 ) -> None:
     """Run dead letters again.
 
-    Name executions, choose them with --since, --until, --name, --job and --cause, or give --all. Ten of them start each
-    second. With --json it prints the answer of each call. Exit code 1: some do not run again, or you answered no.
+    Name executions, choose them with --since, --until, --name, --job and --cause, or give --all. They start at a rate
+    of ten per second. With --json, it prints the response to each call. Exit code 1: some will not run again, or you
+    answered no.
 
     \b
     Examples:
@@ -170,7 +170,6 @@ def redrive(
 
 
 def _parts(ids: Sequence[str], filters: DeadLetterOptions) -> list[NextCall]:
-    """Return the parts of the work, each of which takes one call for each of its cursors."""
     if not ids:
         return [lambda cursor, dry: calls.redrive(None, filters, everything=not filters, dry_run=dry, cursor=cursor)]
     return [_part(ids[first : first + AT_ONCE]) for first in range(0, len(ids), AT_ONCE)]
@@ -199,33 +198,21 @@ def _sum(api: Documents, parts: Sequence[NextCall], *, dry: bool = False, expect
 
 
 def _show(expected: Outcome, *, as_json: bool) -> None:
-    """Print what would run again: a sentence for people, rows for a pipe."""
-    would = f"Would run {counted(expected.matched, 'run')} again"
     if not expected.matched:
         click.echo("There is nothing to run again.", err=True)
-    elif not as_json and is_for_people():
-        click.echo(f"{would}: {_named(expected)}.")
     else:
         if not as_json:
-            print_rows(RUN_COLUMNS, [_row(one) for one in expected.runs])
-        click.echo(f"{would}.", err=True)
+            cells = Cells()
+            rows = [_row(one, cells) for one in expected.runs[: MAX_SHOWN if cells.for_people else None]]
+            print_rows(RUN_COLUMNS, rows, hidden={"JOB", "EXECUTION"})
+        click.echo(f"Would run {counted(expected.matched, 'run')} again.", err=True)
     _name_others(expected)
 
 
-def _named(expected: Outcome) -> str:
-    cells = Cells()
-    named = [
-        f"{printable(str(one.get('name') or one['job_id']))} {cells.time(one.get('fire_time')).removeprefix('today ')}"
-        f" ({printable(str(one.get('cause') or one.get('error') or 'failed'))})"
-        for one in expected.runs[:MAX_NAMED]
-    ]
-    more = expected.matched - len(named)
-    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _row(one: dict[str, Any]) -> tuple[str, ...]:
+def _row(one: dict[str, Any], cells: Cells) -> tuple[str, ...]:
+    name = str(one.get("name") or (one["job_id"] if cells.for_people else "-"))
     why = str(one.get("error") or "-")
-    return (str(one["fire_time"]), str(one.get("name") or "-"), str(one["job_id"]), str(one["execution_id"]), why)
+    return cells.time(one["fire_time"]), name, str(one["job_id"]), str(one["execution_id"]), why
 
 
 def _report(outcome: Outcome, *, as_json: bool) -> None:
@@ -243,6 +230,6 @@ def _report(outcome: Outcome, *, as_json: bool) -> None:
 
 
 def _name_others(outcome: Outcome) -> None:
-    for word, ones in (("does not run again", outcome.refused), ("may run again", outcome.undecided)):
+    for what, ones in (("does not run again", outcome.refused), ("may run again", outcome.undecided)):
         for one in ones:
-            click.echo(f"{printable(one['id'])} {word}: {printable(one['reason'])}", err=True)
+            click.echo(f"{printable(one['id'])} {what}: {printable(one['reason'])}", err=True)

@@ -45,11 +45,11 @@ class Finding:
 
 @click.command()
 @api_options
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as one document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON document.")
 def doctor(url: str | None, token: str | None, as_json: bool) -> None:
     """Check the API, ticks, clock, queues, failures and workers.
 
-    Exit code 1: something is wrong (✗). A notice (!) is worth a look; alone it gives exit code 0.
+    Exit code 1: something is wrong (✗). Notices (!) are worth a look, but do not change the exit code.
 
     \b
     Example:
@@ -150,7 +150,7 @@ def _stage(api: Documents) -> Finding:
 
 
 def _queues(api: Documents) -> Sequence[Finding]:
-    """Return the queues whose oldest message waits too long, or in which runs wait and no worker asks for them."""
+    """Find queues whose oldest message waits too long, or in which runs wait and no worker asks for them."""
     found = api.ask(requests.queues())["queues"]
     alive: set[str] = set()
     if any(one.get("kind") == "pull" and one.get("waiting") for one in found):

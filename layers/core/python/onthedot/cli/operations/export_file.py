@@ -115,7 +115,6 @@ class ExportFile:
             yield page
 
     def _groups(self) -> Iterator[tuple[list[Any], int]]:
-        """Yield each entry with the blobs before it, and its bytes."""
         group: list[Any] = []
         size = 0
         for number, raw, line in _lines(self.path):
@@ -160,7 +159,6 @@ def _checked_header(path: Path, line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
-    """Yield the number, the bytes and the object of each line."""
     try:
         with path.open("rb") as file:
             number = 0

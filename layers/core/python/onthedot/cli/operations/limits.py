@@ -25,6 +25,7 @@ from onthedot.cli.output import (
     print_rows,
     print_unchanged,
     printable,
+    word,
 )
 from onthedot.client import requests
 from onthedot.gates.limits import MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, MOST_WEIGHT
@@ -34,15 +35,19 @@ GATE_LIMITS: Final = ("in_flight", "per_second", "burst", "paused")
 
 limit_options: Final = options(
     click.option(
-        "--in-flight", type=click.IntRange(0, MOST_IN_FLIGHT), help="How many attempts may run at a time. 0 stops all."
+        "--in-flight",
+        type=click.IntRange(0, MOST_IN_FLIGHT),
+        help="How many attempts may run at a time; 0 stops everything.",
     ),
     click.option(
-        "--per-second", type=click.FloatRange(0, MOST_PER_SECOND), help="How many may start per second. 0 stops all."
+        "--per-second",
+        type=click.FloatRange(0, MOST_PER_SECOND),
+        help="How many may start per second; 0 stops everything.",
     ),
     click.option(
         "--burst",
         type=click.IntRange(1, MOST_BURST),
-        help="With --per-second: how many may start at once after a quiet time.  [default: 1]",
+        help="With --per-second: how many may start at once after a quiet period.  [default: 1]",
     ),
     click.option("--paused", is_flag=True, help="Start nothing."),
 )
@@ -53,8 +58,8 @@ _on_tenants: Final = options(api_options, stage_option, table_options, json_opti
 def limits() -> None:
     """Show, set and lift the limits of tenants.
 
-    The commands work on the local stack or server, or on the API of --url, with an admin's token. With --stage or
-    --table they use your AWS credentials.
+    The commands work on the local stack or server, or on the API at --url, and need an admin's token. With --stage or
+    --table, they use your AWS credentials instead.
 
     \b
     Example:
@@ -72,9 +77,9 @@ def limits() -> None:
 )
 @_on_tenants
 def set_limits(tenant: str, as_json: bool, **given: Any) -> None:
-    """Limit TENANT. The values replace all earlier ones.
+    """Set the limits of TENANT, replacing all earlier ones.
 
-    Runs over a limit wait, and `explain` names the limit. The command returns when the limits are in force, after some
+    Runs over a limit wait, and `explain` names the limit. The command returns once the limits are in force, after a few
     seconds.
 
     \b
@@ -90,14 +95,14 @@ def set_limits(tenant: str, as_json: bool, **given: Any) -> None:
         print_document(shown)
         return
     click.echo(f"Tenant {printable(tenant)}: {_in_words(shown)}, weight {shown['weight']}.")
-    print_next(f"onthedot limits show {printable(tenant)}", f"onthedot limits clear {printable(tenant)}")
+    print_next(f"onthedot limits show {word(tenant)}", f"onthedot limits clear {word(tenant)}")
 
 
 @limits.command("show")
 @click.argument("tenant", required=False)
 @_on_tenants
 def show_limits(tenant: str | None, as_json: bool, **where: Any) -> None:
-    """Show the limits of TENANT, or of all tenants that have any, and the runs that wait.
+    """Show the limits of TENANT, or of all tenants that have any, and the waiting runs.
 
     Exit code 4: TENANT has no limits.
 
@@ -183,8 +188,8 @@ def _print_tenants(found: Iterable[dict[str, Any]], *, as_json: bool) -> None:
 def gates() -> None:
     """Show, set, pause and delete gates, which limit your own jobs.
 
-    A job names its gates. `customer:42` is key 42 of gate customer: each key has these limits of its own.
-    Exit code 4: there is no such gate.
+    A job names the gates that it must pass. `customer:42` is key 42 of gate customer; the limits apply to each key
+    separately. Exit code 4: there is no such gate.
 
     \b
     Example:
@@ -213,7 +218,7 @@ def _put(api: Documents, name: str, limits: Mapping[str, Any], *, as_json: bool)
         print_unchanged(gate)
         return
     click.echo(f"Gate {printable(name)}: {_in_words(gate)}.")
-    print_next(f"onthedot gates show {printable(name)}", "onthedot gates list")
+    print_next(f"onthedot gates show {word(name)}", "onthedot gates list")
 
 
 @gates.command("set")
@@ -223,7 +228,7 @@ def _put(api: Documents, name: str, limits: Mapping[str, Any], *, as_json: bool)
 def set_gate(name: str, no_limits: bool, api: Documents, as_json: bool, **limits: Any) -> None:
     """Create gate NAME, or replace all its limits.
 
-    The command returns when the limits are in force everywhere, after some seconds.
+    The command returns once the limits are in force everywhere, after a few seconds.
 
     \b
     Examples:
@@ -241,7 +246,7 @@ def set_gate(name: str, no_limits: bool, api: Documents, as_json: bool, **limits
 @gates.command("pause")
 @_on_gate
 def pause_gate(name: str, api: Documents, as_json: bool) -> None:
-    """Start nothing at gate NAME until it is resumed. Its limits stay.
+    """Let nothing start at gate NAME until you resume it. Its limits stay.
 
     \b
     Example:
@@ -265,7 +270,7 @@ def resume_gate(name: str, api: Documents, as_json: bool) -> None:
 @gates.command("show")
 @_on_gate
 def show_gate(name: str, api: Documents, as_json: bool) -> None:
-    """Show gate NAME, or one key of it as NAME:KEY, with its holders and the runs that wait.
+    """Show gate NAME, or one of its keys as NAME:KEY, with its holders and waiting runs.
 
     \b
     Examples:
@@ -289,7 +294,7 @@ def show_gate(name: str, api: Documents, as_json: bool) -> None:
 @gates.command("list")
 @on_api
 def list_gates(api: Documents, as_json: bool) -> None:
-    """Show all gates with their limits, the attempts they let through, and the runs that wait.
+    """Show all gates with their limits, and the attempts in flight and runs waiting at each.
 
     \b
     Example:
@@ -303,7 +308,7 @@ def list_gates(api: Documents, as_json: bool) -> None:
 @gates.command("delete")
 @_on_gate
 def delete_gate(name: str, api: Documents, as_json: bool) -> None:
-    """Delete gate NAME. Runs that wait there, and jobs that name it, continue without it.
+    """Delete gate NAME. Runs that wait there, and jobs that name it, go on without it.
 
     \b
     Example:
@@ -317,7 +322,6 @@ def delete_gate(name: str, api: Documents, as_json: bool) -> None:
 
 
 def _use(shown: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns of limits and their use. A number that cannot be read now is a question mark."""
     in_use, waiting = ("?" if shown.get(name) is None else f"{shown[name]:,}" for name in ("in_use", "waiting"))
     limit, rate, burst = shown.get("in_flight"), shown.get("per_second"), shown.get("burst")
     oldest = shown.get("oldest_waiting_seconds")

@@ -1,12 +1,18 @@
-"""`onthedot overview`, `queues` and `workers`: the state of a stage."""
+"""`onthedot overview`, `top`, `queues` and `workers`: the state of a stage."""
 
+import os
+import select
 import shutil
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import groupby, zip_longest
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
+from rich.cells import cell_len
 
 from onthedot.cli.documents import Documents
 from onthedot.cli.options import on_api
@@ -21,13 +27,17 @@ from onthedot.cli.output import (
     print_next,
     printable,
     short,
-    width,
+    word,
     wrapped,
 )
-from onthedot.cli.times import age, briefly, day_and_clock, read_moment, this_moment
+from onthedot.cli.times import Duration, age, briefly, day_and_clock, read_moment, this_moment
 from onthedot.client import requests
 
+if TYPE_CHECKING:
+    from rich.text import Text
+
 STATES: Final = {"on_time": "green", "idle": "green", "late": "red", "failing": "red", "held_up": "yellow"}
+MIN_INTERVAL: Final = 0.5
 OLD_SECONDS: Final = 300
 """A queue whose oldest message waits longer is coloured."""
 INDENT: Final = 2
@@ -49,7 +59,7 @@ _BARS: Final = "▁▂▃▄▅▆▇█"
 def overview(api: Documents, as_json: bool) -> None:
     """Show the state of the stage, its queues, workers and failures.
 
-    In a pipe it prints one fact a line, with tabs.
+    In a pipe, it prints one fact per line, separated by tabs.
 
     \b
     Example:
@@ -76,21 +86,93 @@ def print_overview(api: Documents, *, as_json: bool) -> Mapping[str, Any]:
     return document
 
 
-class Row(NamedTuple):
-    """A row of a section: its cells, and the job that Enter explains, if it has one."""
+@click.command()
+@click.option("--interval", type=Duration(), default="2s", show_default=True, help="How often to refresh the screen.")
+@on_api
+def top(interval: float, api: Documents, as_json: bool) -> None:
+    """Show the state of the stage on a live screen.
 
+    Press q to quit. Without a terminal, it prints one frame.
+
+    \b
+    Example:
+      onthedot top
+    """
+    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print_overview(api, as_json=as_json)
+        return
+    from rich.console import Console  # noqa: PLC0415 - only for a terminal
+    from rich.live import Live  # noqa: PLC0415 - as above
+
+    document: Mapping[str, Any] = {}
+    with (
+        suppress(KeyboardInterrupt),
+        _keyboard() as is_ended_within,
+        Live("Waiting for the API …", console=Console(), screen=True, auto_refresh=False) as live,
+    ):
+        while True:
+            failure = None
+            try:
+                document = api.ask(requests.overview())
+            except click.ClickException as error:
+                failure = error.format_message()
+            live.update(screen_of(document, failure, this_moment()), refresh=True)
+            if is_ended_within(max(interval, MIN_INTERVAL)):
+                return
+
+
+def screen_of(document: Mapping[str, Any], failure: str | None, now: datetime) -> "Text":
+    """Return the screen of the latest overview. Above it stands why the latest call failed, if it did."""
+    from rich.text import Text  # noqa: PLC0415 - only for a terminal
+
+    seconds = document.get("tick_age_seconds")
+    names = [str(document[name]) for name in ("stage", "tenant") if document.get(name)]
+    tick = "no tick yet" if seconds is None else f"last tick {age(seconds)} ago"
+    head = "   ".join(["onthedot", *names, tick, f"{now.astimezone():%H:%M:%S}", "q quits"])
+    is_bad = failure is not None or document.get("status") == "late"
+    columns = shutil.get_terminal_size().columns
+    shown = Text(no_wrap=True, overflow="crop", end="")
+    first = Line(cut(failure or head, columns), "red" if is_bad else None, bold=True)
+    for line in (first, *lines_of(sections_of(document, now), columns)):
+        style = " ".join(filter(None, (line.colour, "bold" if line.bold else "")))
+        shown.append(f"{line.text}\n", style=style or None)
+    return shown
+
+
+@contextmanager
+def _keyboard() -> Iterator[Callable[[float], bool]]:
+    """Give a function that waits, and says whether the user has pressed q or closed the terminal meanwhile."""
+    import termios  # noqa: PLC0415 - only for a terminal
+    import tty  # noqa: PLC0415 - as above
+
+    stdin = sys.stdin.fileno()
+
+    def is_ended_within(seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while select.select([stdin], [], [], max(0.0, until - time.monotonic()))[0]:
+            if os.read(stdin, 1) in (b"q", b"\x04", b""):
+                return True
+        return False
+
+    before = termios.tcgetattr(stdin)
+    tty.setcbreak(stdin)
+    try:
+        yield is_ended_within
+    finally:
+        termios.tcsetattr(stdin, termios.TCSADRAIN, before)
+
+
+class Row(NamedTuple):
     cells: tuple[str, ...]
     colour: str | None = None
-    job_id: str | None = None
 
     @property
     def text(self) -> str:
-        """All cells as one text, in which a filter searches."""
         return "  ".join(self.cells)
 
 
 class Section(NamedTuple):
-    """A title and its rows. `is_list` says whether its rows can be chosen and filtered."""
+    """A title and its rows. Those of a list stand below the title, in columns."""
 
     title: str
     rows: Sequence[Row]
@@ -98,21 +180,16 @@ class Section(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a screen."""
-
     text: str
     colour: str | None = None
     bold: bool = False
-    row: Row | None = None
-    """The row of a list, which can be chosen."""
 
 
-def lines_of(sections: Sequence[Section], columns: int, wanted: str = "") -> list[Line]:
-    """Return the lines of all sections, each cut to the width. Lists have only the rows with the wanted text."""
-    return [line for section in sections for line in _section(section, columns, wanted.lower())]
+def lines_of(sections: Sequence[Section], columns: int) -> list[Line]:
+    return [line for section in sections for line in _section(section, columns)]
 
 
-def _section(section: Section, columns: int, wanted: str) -> Iterator[Line]:
+def _section(section: Section, columns: int) -> Iterator[Line]:
     if not section.title:
         # The answer to all is never cut.
         for row in section.rows:
@@ -123,19 +200,16 @@ def _section(section: Section, columns: int, wanted: str) -> Iterator[Line]:
             title = "" if place else section.title
             yield Line(cut(title.ljust(TITLES) + row.text, columns), row.colour)
         return
-    rows = [row for row in section.rows if wanted in row.text.lower()]
-    if not rows:
-        return
     yield Line(cut(section.title, columns), bold=True)
-    by_column = zip_longest(*(row.cells for row in rows), fillvalue="")
-    widths = fitted([max(map(width, column)) for column in by_column], columns - INDENT)
-    for row in rows:
+    by_column = zip_longest(*(row.cells for row in section.rows), fillvalue="")
+    widths = fitted([max(map(cell_len, column)) for column in by_column], columns - INDENT)
+    for row in section.rows:
         cells = [*row.cells, *[""] * (len(widths) - len(row.cells))]
-        yield Line(cut(" " * INDENT + line_of(cells, widths), columns), row.colour, row=row)
+        yield Line(cut(" " * INDENT + line_of(cells, widths), columns), row.colour)
 
 
 def sections_of(document: Mapping[str, Any], now: datetime) -> list[Section]:
-    """Return the sections of GET /v1/overview. A part that is not known now says so, and hides no other."""
+    """Say so where a part is not known now, and hide no other."""
     unknown = set(document.get("unknown") or ())
     makers: Sequence[tuple[str, str, Callable[[Any, datetime], Sequence[Row]], bool]] = (
         ("", "summary", _summary, False),
@@ -202,11 +276,10 @@ def _due(minutes: Any, now: datetime) -> Sequence[Row]:
 
 
 def _hold_ups(ones: Any, _: datetime) -> Sequence[Row]:
-    return [Row((_said(one.get("message")),), "yellow", one.get("job_id")) for one in ones]
+    return [Row((_said(one.get("message")),), "yellow") for one in ones]
 
 
 def _queues(ones: Any, _: datetime) -> Sequence[Row]:
-    """Return the queues that are not empty, or one row when all are."""
     busy = [one for one in ones if one.get("error") or any(one.get(name) for name in _COUNTS)]
     return [_queue(one) for one in busy] or ([Row(("all are empty",))] if ones else [])
 
@@ -223,17 +296,17 @@ def _queue(queue: Mapping[str, Any]) -> Row:
 
 
 def _next(ones: Any, now: datetime) -> Sequence[Row]:
-    return [Row((_clock(one.get("fire_time"), now), _name(one)), None, one.get("job_id")) for one in ones]
+    return [Row((_clock(one.get("fire_time"), now), _name(one))) for one in ones]
 
 
 def _failures(ones: Any, now: datetime) -> Sequence[Row]:
-    """Return the failures, the latest first. Those of one job with one error that follow each other are one row."""
+    """Failures of one job with one error that follow each other are one row."""
     rows = []
-    for (job_id, error), group in groupby(ones, key=lambda one: (one.get("job_id"), one.get("error"))):
+    for (_, error), group in groupby(ones, key=lambda one: (one.get("job_id"), one.get("error"))):
         latest, *others = group
         times = f"  ×{len(others) + 1}" if others else ""
         cells = (_clock(latest.get("finished_at"), now), f"{_name(latest)}{times}", _said(error))
-        rows.append(Row(cells, "red", job_id))
+        rows.append(Row(cells, "red"))
     return rows
 
 
@@ -251,7 +324,7 @@ def _said(text: Any) -> str:
 
 
 def number(value: Any) -> str:
-    """Return a count. A question mark stands for one that is not known."""
+    """Show a question mark for a count that is not known."""
     return f"{value:,}" if isinstance(value, int) else "?"
 
 
@@ -267,8 +340,8 @@ def chart(values: Sequence[int], most: int = 60) -> str:
 def queues(api: Documents, as_json: bool) -> None:
     """Show how many runs of all tenants are waiting for workers.
 
-    WAITING runs are due and no worker has them; OLDEST says how long the first of them has waited. DELAYED ones are due
-    soon. DEAD LETTERS are messages that could not be delivered; their runs are sent again.
+    WAITING runs are due, but no worker has taken them yet; OLDEST says how long the first of them has waited. DELAYED
+    runs are due soon. DEAD LETTERS are messages that could not be delivered; their runs are sent again.
 
     \b
     Example:
@@ -291,7 +364,7 @@ def queues(api: Documents, as_json: bool) -> None:
         return
     for one in found:
         if one.get("error"):
-            click.echo(f"{one['pool']}: {one['error']}", err=True)
+            click.echo(printable(f"{one['pool']}: {one['error']}"), err=True)
     if any(one.get("waiting") for one in found):
         print_next("onthedot workers", "onthedot overview")
 
@@ -304,8 +377,8 @@ def queues(api: Documents, as_json: bool) -> None:
 def workers(status: str | None, api: Documents, as_json: bool) -> None:
     """List the pull workers that may run your jobs.
 
-    RUNS is how many runs a worker has, out of how many it takes at a time. CPU, MEMORY and STORAGE are what these runs
-    asked for, out of what the worker has.
+    RUNS says how many runs a worker has, out of how many it takes at a time. CPU, MEMORY and STORAGE say how much these
+    runs asked for, out of what the worker has.
 
     \b
     Example:
@@ -328,13 +401,12 @@ def workers(status: str | None, api: Documents, as_json: bool) -> None:
     none = "There are no such workers. Start one: onthedot worker --pool NAME"
     print_list(found, WORKER_COLUMNS, row, none, as_json=as_json)
     if found and not as_json:
-        print_next(f"onthedot executions --worker {printable(str(found[0]['worker_id']))}", "onthedot queues")
+        print_next(f"onthedot executions --worker {word(str(found[0]['worker_id']))}", "onthedot queues")
 
 
 def _used(worker: dict[str, Any], name: str, *, for_people: bool) -> str:
-    """Return how much of a resource is used, of how much. People need not read that a worker has none of it."""
-    used, total = worker["used"].get(name), worker["resources"].get(name)
-    # An older API does not know all resources.
-    if total is None or (for_people and not total and name != "concurrency"):
+    """People need not read that a worker has none of a resource."""
+    used, total = worker["used"].get(name, 0), worker["resources"][name]
+    if for_people and not total and name != "concurrency":
         return "-"
-    return " of ".join(str(value) if isinstance(value, int) else f"{value:g}" for value in (used or 0, total))
+    return " of ".join(str(value) if isinstance(value, int) else f"{value:g}" for value in (used, total))

@@ -29,7 +29,7 @@ COLUMNS: Final = ("SHARDS", "FIRST USED", "LAST USED (TO THE HOUR)")
 @click.command()
 @required_stage
 @click.option(
-    "--to", "at", metavar="TIME", help="The time, such as 2026-03-01T12:00:00Z.  [default: the latest possible]"
+    "--to", "at", metavar="TIME", help="That time, such as 2026-03-01T12:00:00Z.  [default: the latest possible]"
 )
 @click.option("--name", metavar="TABLE", help="Name of the new table.  [default: the old name plus the current time]")
 @document_option
@@ -79,14 +79,14 @@ def _restore(table: str, name: str, at: datetime | None) -> tuple[str, str]:
 
 
 @click.command()
-@click.option("--retire", is_flag=True, help="Stop the ticks of shards that nothing uses any more, if they are empty.")
+@click.option("--retire", is_flag=True, help="Stop ticking shards that are no longer in use, if they are empty.")
 @document_option
 @table_options
 def shards(retire: bool, as_json: bool, **place: str | None) -> None:
     """Show how many shards a stage has used, and retire old ones.
 
     Ticks serve the largest number. `--retire` reads the whole due index three times and lowers the number to the one
-    in use now. It refuses within a day of the last use of the larger number, and while a record is in a shard that
+    in use now. It refuses if the larger number was in use within the last day, or if a record is left in a shard that
     would get no more ticks.
 
     \b
@@ -127,7 +127,6 @@ def _retire(store: ShardStore, index: DueIndex) -> Retirement:
 
 
 def _report(retired: Retirement) -> None:
-    """Print to stderr how the retirement went. Raise click.ClickException if records are left in old shards."""
     if retired.left:
         last = f", the last one due at {format_instant(retired.last_due)}" if retired.last_due is not None else ""
         old = f"{retired.in_use} to {retired.used - 1}"

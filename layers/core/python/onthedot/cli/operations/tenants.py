@@ -15,7 +15,7 @@ from onthedot.core.errors import InvalidRequest
 from onthedot.engine import Engine
 
 _on_stage: Final = options(click.argument("tenant"), required_stage)
-_yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask for the name again.")
+_yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask to type the name of the tenant.")
 
 
 @click.group()
@@ -78,8 +78,8 @@ def cancel(tenant: str, stage: str, yes: bool, as_json: bool) -> None:
 def delete(tenant: str, stage: str, yes: bool, as_json: bool) -> None:
     """Delete all data of TENANT for good: jobs, runs, payloads, results, gates, workers, keys, tokens and limits.
 
-    It takes at least two minutes. First it stops the tenant and revokes its tokens. After a failure, the same command
-    deletes the rest.
+    This takes at least two minutes. First it stops the tenant and revokes its tokens. If it fails midway, run the same
+    command again to delete the rest.
 
     \b
     Example:

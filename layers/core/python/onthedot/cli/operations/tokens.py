@@ -46,8 +46,8 @@ class Lifetime(click.ParamType[int]):
 def tokens() -> None:
     """Create, list and revoke API tokens.
 
-    The commands work on the local stack or server, or on the API of --url, with an admin's token. With --stage they use
-    your AWS credentials. A token is stored only as a hash.
+    The commands work on the local stack or server, or on the API at --url, and need an admin's token. With --stage,
+    they use your AWS credentials instead. Only a hash of each token is stored.
 
     \b
     Example:
@@ -56,10 +56,10 @@ def tokens() -> None:
 
 
 @tokens.command("create")
-@click.option("--tenant", required=True, help="The tenant whose jobs the token is for.")
+@click.option("--tenant", required=True, help="The tenant that the token belongs to.")
 @click.option("--role", required=True, type=click.Choice(ROLES), help="What the token may do.")
-@click.option("--name", required=True, help="Its owner or purpose.")
-@click.option("--expires", type=Lifetime(), help="How long it is valid, such as 12h or 30d.  [default: for ever]")
+@click.option("--name", required=True, help="The owner or purpose of the token.")
+@click.option("--expires", type=Lifetime(), help="How long it is valid, such as 12h or 30d.  [default: forever]")
 @_at_a_place
 def create(tenant: str, role: str, name: str, expires: int | None, as_json: bool, **where: Any) -> None:
     """Create a token and print it. It cannot be shown again.
@@ -84,7 +84,7 @@ def create(tenant: str, role: str, name: str, expires: int | None, as_json: bool
 @click.option("--tenant", help="Only the tokens of this tenant.")
 @_at_a_place
 def list_tokens(tenant: str | None, as_json: bool, **where: Any) -> None:
-    """List the valid tokens, without their texts.
+    """List the valid tokens. The tokens themselves are not shown.
 
     \b
     Examples:

@@ -1,6 +1,5 @@
 """`onthedot export`, `import`, `thaw` and `backup`: move all data of a stage to another one, or copy it."""
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,8 +14,9 @@ import click
 from onthedot.cli.documents import Calls, Documents, get_call
 from onthedot.cli.operations.export_file import ExportFile, ExportWriter, new_file, read_export
 from onthedot.cli.operations.tokens import Lifetime
-from onthedot.cli.options import api_options
+from onthedot.cli.options import with_api
 from onthedot.cli.output import Bar, counted, document_option, print_document, printable, progress
+from onthedot.client.place import homes
 from onthedot.core.clock import SystemClock, format_instant
 from onthedot.core.errors import OnthedotError
 
@@ -49,7 +49,7 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--force", is_flag=True, help="Replace FILE.")
 @document_option
-@api_options
+@with_api
 def export(
     file: Path,
     *,
@@ -59,13 +59,12 @@ def export(
     wait_ms: int,
     force: bool,
     as_json: bool,
-    url: str | None,
-    token: str | None,
+    api: Documents,
 ) -> None:
     """Write all data of a stage to FILE, as JSON lines.
 
-    It works on the local stack, or on the API of --url, with an admin's token. FILE contains the jobs and payloads of
-    all tenants. Without --freeze, FILE may be - for stdout.
+    It works on the local stack, or on the API at --url, and needs an admin's token. FILE contains the jobs and payloads
+    of all tenants. Without --freeze, FILE may be - for stdout.
 
     \b
     Example:
@@ -73,12 +72,11 @@ def export(
     """
     if (is_piped := file == STDOUT) and (freeze or as_json):
         raise click.UsageError(f"{'--freeze' if freeze else '--json'} needs a FILE; - is for an export alone")
-    calls = Documents(url, token)
     chosen = {"history": str(history).lower(), "secrets": str(with_secrets).lower()}
     with _opened(file, force=force) as out, progress("exporting") as bar:
         try:
             writer = ExportWriter(out, is_on_disk=not is_piped)
-            made = _write(calls, writer, chosen, bar, freeze=freeze, wait_ms=wait_ms)
+            made = _write(api, writer, chosen, bar, freeze=freeze, wait_ms=wait_ms)
         except click.ClickException as error:
             raise click.ClickException(f"{error.message}\n{STAYS}" if freeze else error.message) from error
     for one in made["unreadable"]:
@@ -172,12 +170,12 @@ class _Imported:
 
 @click.command("import")
 @click.argument("file", type=_FILE)
-@click.option("--release", is_flag=True, help="Start the stage when everything is imported.")
+@click.option("--release", is_flag=True, help="Start the stage once everything is imported.")
 @click.option("--dry-run", is_flag=True, help="Store nothing, and say what would happen.")
 @click.option("--without-freeze", is_flag=True, help="Accept an export made without --freeze: its runs may run twice.")
 @click.option("--leave-refused", is_flag=True, help="Release even if some entries were refused.")
 @document_option
-@api_options
+@with_api
 def import_file(
     file: Path,
     *,
@@ -186,13 +184,12 @@ def import_file(
     without_freeze: bool,
     leave_refused: bool,
     as_json: bool,
-    url: str | None,
-    token: str | None,
+    api: Documents,
 ) -> None:
     """Import the data of an export into this stage.
 
-    Nothing runs before --release. The command works on the local stack, or on the API of --url, with an admin's
-    token. You can repeat it after a failure: entries that are already there stay as they are.
+    Nothing runs until you release it with --release. The command works on the local stack, or on the API at --url, and
+    needs an admin's token. If it fails, run it again: entries that are already there stay as they are.
 
     \b
     Example:
@@ -200,14 +197,13 @@ def import_file(
     """
     export = read_export(file)
     freeze_id = _freeze_of(export, without_freeze=without_freeze)
-    calls = Documents(url, token)
-    if calls.get("/v1/stage")["released"] == freeze_id and not dry_run:
+    if api.get("/v1/stage")["released"] == freeze_id and not dry_run:
         _report(_Imported(), "was already imported and released", released=True, as_json=as_json)
         return
-    result = _import(calls, export, freeze_id, dry_run=dry_run)
+    result = _import(api, export, freeze_id, dry_run=dry_run)
     released = release and not dry_run and (leave_refused or not result.refused)
     if released:
-        calls.post("/v1/import/release", {"freeze_id": freeze_id})
+        api.post("/v1/import/release", {"freeze_id": freeze_id})
     done = "would be imported" if dry_run else "is imported and released" if released else "is imported"
     _report(result, done, released=released, as_json=as_json)
     if result.refused and not leave_refused:
@@ -216,7 +212,7 @@ def import_file(
 
 
 def _freeze_of(export: ExportFile, *, without_freeze: bool) -> str:
-    """Return the freeze of an export, or a name for an export without one. Raise click.ClickException."""
+    """Return the freeze of an export, or a name for an export without one."""
     if export.freeze_id is not None:
         return export.freeze_id
     if not without_freeze:
@@ -257,8 +253,8 @@ def _report(result: _Imported, done: str, *, released: bool, as_json: bool) -> N
 @click.command()
 @click.option("--force", is_flag=True, help="Thaw even after an export, if no other stage has released it.")
 @document_option
-@api_options
-def thaw(force: bool, as_json: bool, url: str | None, token: str | None) -> None:
+@with_api
+def thaw(force: bool, as_json: bool, api: Documents) -> None:
     """Reopen a frozen stage.
 
     Its jobs continue where they stopped.
@@ -267,7 +263,7 @@ def thaw(force: bool, as_json: bool, url: str | None, token: str | None) -> None
     Example:
       onthedot thaw
     """
-    stage = Documents(url, token).post("/v1/stage/thaw", {"force": force})
+    stage = api.post("/v1/stage/thaw", {"force": force})
     if as_json:
         print_document(stage)
     else:
@@ -308,9 +304,5 @@ def backup(file: Path, data: Path | None, force: bool, as_json: bool) -> None:
 
 
 def _data_file() -> Path:
-    """Return the data file of the server that commands in this folder use."""
-    chosen = os.environ.get("ONTHEDOT_HOME")
-    here = Path.cwd()
-    homes = [Path(chosen).expanduser()] if chosen else [at / ".onthedot" for at in (here, *here.parents)]
-    files = [home / "serve" / "onthedot.db" for home in homes]
+    files = [home / "serve" / "onthedot.db" for home in homes()]
     return next((one for one in files if one.is_file()), files[0])
