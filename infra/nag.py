@@ -11,7 +11,7 @@ from aws_cdk import Acknowledgment, App, Stack, Validations
 from cdk_nag import AwsSolutionsChecks
 from constructs import IConstruct
 
-from components.worker_task import construct_part
+from components.dead_letters import construct_part
 from onthedot.core.pools import Pool
 from onthedot.core.schema import PASSES, PAYLOADS, RESULTS
 from pool_config import Fargate

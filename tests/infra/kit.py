@@ -122,9 +122,7 @@ def short(resource: Any) -> str:
     """`<stack:ExportsOutputFnGetAttJobs0A1B2C3DArn…>/index/due` -> `Jobs/index/due`."""
     text = resolve(resource)
     if queue := re.fullmatch(r"arn:<AWS::Partition>:sqs:[^:]*:[^:]*:onthedot-(?:prod|local)-([a-z-]+)", text):
-        from components.dead_letters import construct_id
-
-        return construct_id(queue[1])
+        return "".join(part.capitalize() for part in queue[1].split("-")) + "Queue"
     if not text.startswith("<"):
         return text
     name, rest = text[1:].split(">", 1)
