@@ -130,20 +130,6 @@ def test_a_read_only_file(tmp_path: Path) -> None:
         assert "readonly database" in opening(path)
 
 
-def test_a_read_only_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    folder.mkdir(mode=0o555)
-    let_others_pass(tmp_path)
-
-    with without_rights():
-        assert "cannot be opened: Permission denied" in opening(folder / "onthedot.db")
-
-
-def test_a_folder_in_place_of_the_file(path: Path) -> None:
-    path.mkdir()
-    assert "unable to open database file" in opening(path)
-
-
 def test_a_damaged_page_harms_only_the_records_on_it(path: Path) -> None:
     ids = fill(path)
     damage(path, path.read_bytes().index(b"http://127.0.0.1:9/150") // PAGE + 1)
