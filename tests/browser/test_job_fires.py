@@ -9,13 +9,12 @@ from typing import Any
 
 from playwright.sync_api import Route, expect
 
-from tests.browser.conftest import Opens, OpensIncident
+from tests.browser.conftest import OpensIncident
 from tests.browser.incidents.incident import Scene
 from tests.browser.incidents.schedules import HERD
 from tests.browser.incidents.targets import LATE_TICK
 from tests.browser.kits.console import Console, open_console
 from tests.browser.world.build import World
-from tests.browser.world.shop import Shop
 
 Worlds = tuple[World, dict[str, Scene]]
 
@@ -60,20 +59,6 @@ def test_an_overdue_fire_is_no_coming_one(late_world: Worlds) -> None:
         expect(card).to_contain_text(re.compile(r"Due 3 min ago, at \d\d:\d\d:\d\d: waiting for the scheduler\."))
         rows = page.get_by_role("table", name="Next fires in both clocks").locator("tbody tr td:last-child")
         expect(rows).to_have_text([re.compile(r"^\d+ s$"), *[re.compile(r"^\d min \d+ s|\d min$")] * 4])
-
-
-def test_a_fire_of_this_moment_is_not_overdue(console: Opens, shop: Shop) -> None:
-    opened = console(None)
-    job = shop.jobs["poll-carrier-status"]
-
-    def fires_now(route: Route) -> None:
-        just_now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        changed(next_fire_time=just_now)(route)
-
-    opened.page.route(f"**/v1/jobs/{job}", fires_now)
-    opened.go(f"/jobs/{job}")
-    expect(opened.page.get_by_role("table", name="Next fires in both clocks")).to_be_visible()
-    expect(opened.page.get_by_text("waiting for the scheduler")).to_have_count(0)
 
 
 def test_the_overview_moves_no_overdue_fire_to_now(late_world: Worlds) -> None:

@@ -132,23 +132,6 @@ def test_a_bulk_act_has_a_dry_run_a_result_and_a_way_back(console: Opens, api: A
     assert statuses(api, ids) == ["ACTIVE", "ACTIVE", "PAUSED"], "the third was paused before"
 
 
-def test_a_bulk_act_without_a_filter_or_on_many_jobs_has_its_forms(console: Opens, api: Api, shop: Shop) -> None:
-    ids = some_jobs(api, shop, "bulk-forms", 25)
-    page = console("/jobs").page
-    page.keyboard.press("a")
-    bar(page).get_by_role("button", name="Pause").click()
-    bar(page).get_by_text("CLI, curl, Python").click()
-    kinds = [f"onthedot pause --all --kind {kind}" for kind in ("recurring", "one-off", "event")]
-    expect(bar(page).get_by_role("tabpanel")).to_contain_text("\n".join(kinds), use_inner_text=True)
-    page = console("/jobs?name=bulk-forms").page
-    page.get_by_role("checkbox", name=re.compile("all", re.IGNORECASE)).first.check()
-    bar(page).get_by_role("button", name="Pause").click()
-    bar(page).get_by_text("CLI, curl, Python").click()
-    expect(bar(page).get_by_role("tabpanel")).to_contain_text(ids[0])
-    command = bar(page).get_by_role("tabpanel").inner_text()
-    assert sorted(re.findall(r"job_\w+", command)) == sorted(ids)
-
-
 def test_a_bulk_act_on_all_that_match_names_what_failed(console: Opens, api: Api, shop: Shop) -> None:
     ids = some_jobs(api, shop, "bulk-all", 2)
     held = api.submit(name="bulk-all-runs", callback_url=shop.at("reports", "hold/bulk"))["job_id"]

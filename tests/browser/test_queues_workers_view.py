@@ -106,15 +106,3 @@ def test_figures_of_all_tenants_say_so(at_incident: OpensIncident) -> None:
     expect(card.get_by_role("rowheader", name=re.compile("pull"))).to_contain_text("no worker serves your tenant")
     opened.go("/")
     expect(page.get_by_role("region", name="Queues").locator(".hint")).to_contain_text("all tenants")
-
-
-def test_a_lost_worker_has_no_place_in_use(at_incident: OpensIncident) -> None:
-    opened = at_incident("lost worker", "/workers")
-    page = opened.page
-    row = page.get_by_role("row", name=re.compile("lost-worker-1"))
-    expect(row.get_by_role("img", name="Lost: none of its 4 places is in use")).to_be_visible()
-    expect(row.locator(".slots .k-ok")).to_have_count(0)
-    expect(row.get_by_role("img", name=re.compile("CPU|Memory"))).to_have_count(0)
-    row.get_by_role("link", name="had 1 run").click()
-    expect(page.locator(".lead")).to_contain_text("It had 1 run, which goes to another worker.")
-    expect(page.get_by_role("link", name="resize-images")).to_be_visible()
