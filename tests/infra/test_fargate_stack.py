@@ -187,71 +187,59 @@ def test_only_what_starts_a_task_with_a_shell_reads_its_token(fargate: Assembly)
     assert readers == {task(fargate, "pull")["ExecutionRoleArn"]["Fn::GetAtt"][0]}
 
 
-def test_as_soon_as_one_run_waits_a_task_is_missing_and_more_by_the_backlog_of_each(fargate: Assembly) -> None:
-    missing = alarm(fargate, "render-missing-tasks")
-    expression, metrics = math_of(missing)
-    waiting = ", ".join(f"w{number}" for number in range(6))
-    assert expression == f"CEIL(SUM([{waiting}]) / 10) - FILL(tasks, 0)"
-    assert metrics.pop("tasks")[:2] == ("CPUUtilization", "SampleCount")
-    assert {(name, statistic) for name, statistic, _ in metrics.values()} == {
-        ("ApproximateNumberOfMessagesVisible", "Maximum"),
-        ("ApproximateNumberOfMessagesDelayed", "Maximum"),
-    }
-    assert len({queue for _, _, queue in metrics.values()}) == 3
-    # The newest minute alone, whose tasks may not have arrived, starts nothing.
-    assert (missing["Threshold"], missing["DatapointsToAlarm"], missing["EvaluationPeriods"]) == (1, 2, 3)
-    assert missing["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-    assert missing["TreatMissingData"] == "notBreaching"
+def watching(assembly: Assembly, name: str) -> tuple[str, set[str], tuple[Any, ...], list[tuple[int, int]]]:
+    """The expression of an alarm, its metrics, when it goes off, and its steps: from how many, and by how many."""
+    made = alarm(assembly, name)
+    expression, metrics = math_of(made)
+    names = {metric.removeprefix("ApproximateNumberOfMessages") for metric, _, _ in metrics.values()}
+    assert len(metrics) <= 10, "CloudWatch takes no more in one alarm"
+    assert {statistic for metric, statistic, _ in metrics.values() if metric != "CPUUtilization"} == {"Maximum"}
+    assert len({queue for metric, _, queue in metrics.values() if metric != "CPUUtilization"}) == 3
+    assert made["TreatMissingData"] == "notBreaching"
+    policy = policy_of(assembly, made)
+    assert policy["MetricAggregationType"] == "Minimum"
+    # Bounds count from the threshold: so many missing, and one.
+    steps = [
+        (1 + step.get("MetricIntervalLowerBound", -1), step["ScalingAdjustment"]) for step in policy["StepAdjustments"]
+    ]
+    of_periods = (made.get("DatapointsToAlarm"), made["EvaluationPeriods"])
+    goes_off = (made["ComparisonOperator"], made["Threshold"], of_periods, policy["AdjustmentType"], policy["Cooldown"])
+    return expression, names, goes_off, steps
+
+
+WAITING = [f"w{number}" for number in range(6)]
 
 
 @pytest.mark.parametrize(("pool", "steps"), [("pull", [1, 2, 4]), ("render", [1, 2, 4, 8])])
-def test_missing_tasks_are_started_in_doubling_steps(fargate: Assembly, pool: str, steps: list[int]) -> None:
-    policy = policy_of(fargate, alarm(fargate, f"{pool}-missing-tasks"))
-    assert policy["AdjustmentType"] == "ChangeInCapacity"
-    assert policy["Cooldown"] == 300
-    assert policy["MetricAggregationType"] == "Minimum"
-    # Bounds count from the threshold: so many missing, and one.
-    begins = [1 + step["MetricIntervalLowerBound"] for step in policy["StepAdjustments"]]
-    assert begins == [step["ScalingAdjustment"] for step in policy["StepAdjustments"]] == steps
-    ends = [step.get("MetricIntervalUpperBound") for step in policy["StepAdjustments"]]
-    assert ends == [*(step - 1 for step in steps[1:]), None]
+def test_as_soon_as_one_run_waits_a_task_is_missing_and_more_by_the_backlog_of_each(
+    fargate: Assembly, pool: str, steps: list[int]
+) -> None:
+    expression, names, goes_off, found = watching(fargate, f"{pool}-missing-tasks")
+    assert expression == f"CEIL(SUM([{', '.join(WAITING)}]) / 10) - FILL(tasks, 0)"
+    assert names == {"Visible", "Delayed", "CPUUtilization"}
+    # The newest minute alone, whose tasks may not have arrived, starts nothing.
+    assert goes_off == ("GreaterThanOrEqualToThreshold", 1, (2, 3), "ChangeInCapacity", 300)
+    assert found == [(step, step) for step in steps]
 
 
 def test_tasks_that_are_too_many_for_ten_minutes_are_stopped_in_doubling_steps(fargate: Assembly) -> None:
-    surplus = alarm(fargate, "render-surplus-tasks")
-    expression, metrics = math_of(surplus)
-    waiting = " + ".join(f"w{number}" for number in range(6))
-    # Two runs side by side in a task.
-    # No `FILL` and no `SUM`: a value that has not arrived may be that of a run in its tenth hour.
-    assert expression == f"tasks - CEIL(({waiting}) / 10) - CEIL((f0 + f1 + f2) / 2)"
-    assert {metrics[f"f{number}"][:2] for number in range(3)} == {("ApproximateNumberOfMessagesNotVisible", "Maximum")}
-    assert metrics["tasks"][:2] == ("CPUUtilization", "SampleCount")
-    assert len(metrics) == 10, "CloudWatch takes no more in one alarm"
-    assert (surplus["Threshold"], surplus["EvaluationPeriods"]) == (1, 10)
-    assert surplus["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-    assert surplus["TreatMissingData"] == "notBreaching"
-    policy = policy_of(fargate, surplus)
-    assert (policy["AdjustmentType"], policy["Cooldown"]) == ("ChangeInCapacity", 600)
-    assert policy["MetricAggregationType"] == "Minimum"
-    steps = [(1 + step["MetricIntervalLowerBound"], step["ScalingAdjustment"]) for step in policy["StepAdjustments"]]
+    expression, names, goes_off, steps = watching(fargate, "render-surplus-tasks")
+    # Two runs side by side in a task. No `FILL` and no `SUM`: a value that has not arrived may be that of a run in its
+    # tenth hour.
+    assert expression == f"tasks - CEIL(({' + '.join(WAITING)}) / 10) - CEIL((f0 + f1 + f2) / 2)"
+    assert names == {"Visible", "Delayed", "NotVisible", "CPUUtilization"}
+    assert goes_off == ("GreaterThanOrEqualToThreshold", 1, (None, 10), "ChangeInCapacity", 600)
     assert steps == [(1, -1), (2, -2), (4, -4), (8, -8)]
 
 
 def test_tasks_that_cannot_protect_themselves_end_together_when_nothing_waited_or_ran(fargate: Assembly) -> None:
-    idle = alarm(fargate, "pull-idle")
-    expression, metrics = math_of(idle)
-    assert expression == " + ".join(metrics)
-    assert sorted(name for name, _, _ in metrics.values()) == sorted(
-        3 * [f"ApproximateNumberOfMessages{state}" for state in ("Visible", "NotVisible", "Delayed")]
-    )
-    assert (idle["Threshold"], idle["EvaluationPeriods"]) == (0, 10)
-    assert idle["ComparisonOperator"] == "LessThanOrEqualToThreshold"
-    assert idle["TreatMissingData"] == "notBreaching"
-    policy = policy_of(fargate, idle)
-    assert policy["AdjustmentType"] == "ExactCapacity"
-    assert policy["StepAdjustments"] == [{"MetricIntervalUpperBound": 0, "ScalingAdjustment": 0}]
-    names = {made["AlarmName"] for made in fargate.properties("AWS::CloudWatch::Alarm", "fargate")}
-    assert {name for name in names if name.endswith(("idle", "surplus-tasks"))} == {
+    expression, names, goes_off, steps = watching(fargate, "pull-idle")
+    assert sorted(expression.split(" + ")) == sorted([*WAITING, "f0", "f1", "f2"])
+    assert names == {"Visible", "Delayed", "NotVisible"}
+    assert goes_off[:4] == ("LessThanOrEqualToThreshold", 0, (None, 10), "ExactCapacity")
+    assert steps == [(0, 0)]
+    alarms = {made["AlarmName"] for made in fargate.properties("AWS::CloudWatch::Alarm", "fargate")}
+    assert {name for name in alarms if name.endswith(("idle", "surplus-tasks"))} == {
         "onthedot-prod-pull-idle",
         "onthedot-prod-render-surplus-tasks",
     }

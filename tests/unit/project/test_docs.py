@@ -38,7 +38,6 @@ from tests.unit.project.pages import (
     text_of,
 )
 
-README_WORDS = 900
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_]\w*)*")
 MAKE = re.compile(r"(?:^|`)make ([a-z]+)", re.MULTILINE)
 ARROW = re.compile(r"^ *(\w+) --> (\w+)(?::|$)", re.MULTILINE)
@@ -122,10 +121,6 @@ def requests_in(page: str) -> list[tuple[str, str, str]]:
 def is_module(package: str, name: str) -> bool:
     """Whether a name is a module of a package, which has it as a value only after an import."""
     return importlib.util.find_spec(f"{package}.{name}") is not None
-
-
-def test_the_readme_is_short() -> None:
-    assert len(prose_of("README.md").split()) <= README_WORDS
 
 
 def test_links_lead_somewhere() -> None:
