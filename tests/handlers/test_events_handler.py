@@ -99,14 +99,6 @@ def test_a_large_event_is_kept_apart(handler: ModuleType, cloud: Cloud) -> None:
     assert json.loads(content)["detail"] == {"x": "y" * 50_000}
 
 
-def test_an_event_that_nobody_waits_for_is_taken_and_does_nothing(
-    handler: ModuleType, cloud: Cloud, dead_letters: str
-) -> None:
-    a_waiting_job(handler)
-    assert handler.handle(event({}, source="bank"), Context()) == {"ids": []}
-    assert put_away(cloud, dead_letters) == []
-
-
 def test_what_we_publish_never_comes_back_in(handler: ModuleType) -> None:
     a_waiting_job(handler, on_event={"source": ["onthedot"]})
     assert handler.handle(event({}, "onthedot.run.failed", source="onthedot"), Context()) == {"ids": []}

@@ -14,7 +14,6 @@ from tests.pages.walk import VARIABLES
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 COMMAND_BLOCKS = [block for block in BLOCKS if block.language in COMMANDS]
 REASONED = {NOT_RUN, RUN_BY, SAMPLE}
-LEFT_OUT = [block for block in BLOCKS if NOT_RUN in block.marks]
 ONTHEDOT = re.compile(
     r"^(?:\$ )?(?:[A-Za-z_]+=\S*?\$\(|env |export |[A-Za-z_]+=\S+ )*(?:\.venv/bin/)?onthedot ", re.MULTILINE
 )
@@ -75,20 +74,3 @@ def test_the_commands_of_the_blocks_exist() -> None:
 def test_every_page_with_commands_is_followed_or_marked() -> None:
     followed = {*RUN, *IN_BOTH_HOMES, MOVING, VARIABLES}
     assert [block.place for block in COMMAND_BLOCKS if block.is_run_here and block.page not in followed] == []
-
-
-def test_only_blocks_that_need_an_account_or_a_network_are_left_out() -> None:
-    """List the reasons. A new one needs a thought, and a line here."""
-    assert {block.marks[NOT_RUN] for block in LEFT_OUT} == {
-        "asks a package index",
-        "asks at a terminal",
-        "changes the clone, and needs a stage in an AWS account",
-        "needs a stage in an AWS account",
-        "needs an AWS account",
-        "shows a refusal",
-        "shows an incident, which a fresh server does not have",
-        "the runbook has no job at hand",
-        "these are the commands that run the tests",
-    }
-    run = [block for block in COMMAND_BLOCKS if block.is_run_here]
-    assert len(run) > 2 * len(LEFT_OUT)
