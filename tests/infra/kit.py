@@ -63,6 +63,11 @@ class Assembly:
         [found] = [p for p in self.properties(kind) if p.get(name_property) in wanted]
         return found
 
+    def variables(self, function: str) -> dict[str, str]:
+        """The environment of a function, with references replaced by their names."""
+        made = self.named("AWS::Lambda::Function", "FunctionName", function)["Environment"]["Variables"]
+        return {name: resolve(value) for name, value in made.items()}
+
     def findings(self) -> set[tuple[str, str]]:
         """(rule, construct path) of every finding of cdk-nag, warnings included."""
         report = json.loads((self.directory / "validation-report.json").read_text())

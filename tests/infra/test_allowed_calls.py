@@ -8,7 +8,7 @@ from context_values import BadContext
 from onthedot.targets import rules
 from onthedot.targets.rules import AllowedCall, AllowList
 from stage_config import StageConfig
-from tests.infra.kit import Assembly, by_action, resolve, statements_of
+from tests.infra.kit import Assembly, by_action, statements_of
 
 CALLS = {
     "lambda:InvokeFunction": {
@@ -26,8 +26,7 @@ def jobs_may(assembly: Assembly) -> dict[str, set[str]]:
 
 
 def told(assembly: Assembly, function: str) -> AllowList:
-    variables = assembly.named("AWS::Lambda::Function", "FunctionName", function)["Environment"]["Variables"]
-    return rules.from_json(json.loads(resolve(variables["ONTHEDOT_ALLOW_LIST"])))
+    return rules.from_json(json.loads(assembly.variables(function)["ONTHEDOT_ALLOW_LIST"]))
 
 
 def test_a_stage_allows_nothing_unless_it_is_told(prod: Assembly) -> None:
@@ -42,9 +41,8 @@ def test_jobs_are_granted_exactly_what_is_on_the_list_of_api_and_worker(fargate:
 
 
 def test_the_worker_is_told_the_role_of_jobs_calls(fargate: Assembly) -> None:
-    variables = fargate.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
     role = "arn:<AWS::Partition>:iam::123456789012:role/onthedot-prod-calls-eu-west-1"
-    assert resolve(variables["ONTHEDOT_CALLS_ROLE"]) == role
+    assert fargate.variables("worker")["ONTHEDOT_CALLS_ROLE"] == role
 
 
 def test_an_action_that_iam_calls_otherwise_is_granted_by_that_name(other: Assembly) -> None:

@@ -110,5 +110,4 @@ def test_outputs_and_function_know_the_url_on_the_domain(other: Assembly, prod: 
     assert outputs["DomainTarget"]["Value"]["Fn::GetAtt"][1] == "RegionalDomainName"
     assert prod.properties("AWS::ApiGateway::DomainName") == []
     for assembly, url in ((other, "https://jobs.example.com/sched"), (prod, "")):
-        variables = assembly.named("AWS::Lambda::Function", "FunctionName", "api")["Environment"]["Variables"]
-        assert variables["ONTHEDOT_PUBLIC_URL"] == url
+        assert assembly.variables("api")["ONTHEDOT_PUBLIC_URL"] == url

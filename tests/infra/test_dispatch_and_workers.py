@@ -62,6 +62,6 @@ def test_each_queue_that_a_function_reads_has_its_batches_and_its_share(fargate:
 
 def test_a_worker_elsewhere_is_told_what_the_function_is_told(prod: Assembly) -> None:
     told = json.loads(resolve(prod.template("workers")["Outputs"]["WorkerEnvironment"]["Value"]))
-    function = prod.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
-    assert told == {name: resolve(value) for name, value in function.items() if name.startswith("ONTHEDOT_")}
+    function = prod.variables("worker")
+    assert told == {name: value for name, value in function.items() if name.startswith("ONTHEDOT_")}
     assert WorkerSettings.from_environment(told).stage == "prod"

@@ -23,11 +23,6 @@ def _source(assembly: Assembly, function: str) -> dict[str, Any]:
     return found
 
 
-def environment(assembly: Assembly, name: str) -> dict[str, str]:
-    made = assembly.named("AWS::Lambda::Function", "FunctionName", name)
-    return {variable: resolve(value) for variable, value in made["Environment"]["Variables"].items()}
-
-
 def test_everything_on_the_bus_is_heard_but_for_what_we_tell_ourselves(prod: Assembly) -> None:
     heard = rule(prod, "events-in")
     assert heard["EventPattern"] == {"source": [{"anything-but": ["onthedot"]}]}
@@ -83,13 +78,13 @@ def test_a_stage_that_publishes_all_is_woken_for_every_change_of_a_job_or_run(ot
     own = {"tenant": {"S": [{"anything-but": ["onthedot"]}]}}
     assert published_changes(every_change=True)["dynamodb"]["NewImage"] == own
     for assembly, word in ((other, "true"), (prod, "false")):
-        told = environment(assembly, "publisher")
+        told = assembly.variables("publisher")
         assert (told["ONTHEDOT_EVERY_CHANGE"], told["ONTHEDOT_WITH_RESULTS"]) == (word, word)
 
 
 def test_whose_jobs_hear_the_bus(prod: Assembly, local: Assembly, other: Assembly) -> None:
     # `make up` makes its token for the tenant `local`.
-    heard = [environment(assembly, "events")["ONTHEDOT_BUS_TENANT"] for assembly in (prod, local, other)]
+    heard = [assembly.variables("events")["ONTHEDOT_BUS_TENANT"] for assembly in (prod, local, other)]
     assert heard == ["default", "local", "acme"]
 
 

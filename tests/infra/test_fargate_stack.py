@@ -136,9 +136,9 @@ def test_an_ordinary_task_is_told_what_the_worker_function_is_told(fargate: Asse
     settings = WorkerSettings.from_environment(told)
     assert pools_from_text(settings.pools).all == fargate.config.all_pools
     assert settings.allow_private_targets is False
-    function = fargate.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
+    function = fargate.variables("worker")
     ours = {name: value for name, value in told.items() if name.startswith("ONTHEDOT_")}
-    assert ours == {name: resolve(value) for name, value in function.items() if name.startswith("ONTHEDOT_")}
+    assert ours == {name: value for name, value in function.items() if name.startswith("ONTHEDOT_")}
     assert "Secrets" not in container(fargate, "render")
 
 

@@ -9,7 +9,7 @@ from onthedot import settings
 from onthedot.access.tenants import SETTLED_MS
 from onthedot.core.pools import Pools, pools_from_text
 from onthedot.core.schema import STATISTICS_PREFIX
-from tests.infra.kit import ROOT, Assembly, as_list, by_action, resolve, short, statements_of
+from tests.infra.kit import ROOT, Assembly, as_list, by_action, short, statements_of
 
 SETTINGS: dict[str, type[settings.Settings]] = {
     "api": settings.ApiSettings,
@@ -141,7 +141,7 @@ def test_every_function_folder_is_deployed(prod: Assembly) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_environment_is_what_the_functions_settings_parse(prod: Assembly, name: str) -> None:
-    environment = {k: resolve(v) for k, v in function(prod, name)["Environment"]["Variables"].items()}
+    environment = prod.variables(name)
     parsed = SETTINGS[name].from_environment(environment)
     assert set(environment) == {*parsed.to_environment(), "POWERTOOLS_SERVICE_NAME", "LOG_LEVEL", "PYTHONTZPATH"}
     assert getattr(parsed, "stage") == "prod"  # noqa: B009 - not every Settings has one, all of these have
@@ -153,8 +153,8 @@ def test_the_environment_is_what_the_functions_settings_parse(prod: Assembly, na
 
 def test_callbacks_to_private_addresses_are_for_the_local_aws_only(prod: Assembly, local: Assembly) -> None:
     variable = "ONTHEDOT_ALLOW_PRIVATE_TARGETS"
-    assert function(prod, "worker")["Environment"]["Variables"][variable] == "false"
-    assert function(local, "worker")["Environment"]["Variables"][variable] == "true"
+    assert prod.variables("worker")[variable] == "false"
+    assert local.variables("worker")[variable] == "true"
 
 
 def test_every_function_is_made_the_same_way_with_a_role_of_its_own(prod: Assembly) -> None:

@@ -8,7 +8,7 @@ from onthedot.core import schema
 from onthedot.core.pools import pools_from_text
 from onthedot.core.slots import queue_key, queue_urls
 from onthedot.engines.aws.sqs import dead_events, ticks
-from tests.infra.kit import Assembly, resolve, short
+from tests.infra.kit import Assembly, short
 
 TICK = ticks.QUEUE
 RECEIVES = {
@@ -100,9 +100,9 @@ def test_messages_stay_hidden_while_their_function_may_run(prod: Assembly) -> No
 
 
 def test_the_urls_that_functions_derive_are_those_of_the_queues(fargate: Assembly) -> None:
-    variables = fargate.named("AWS::Lambda::Function", "FunctionName", "api")["Environment"]["Variables"]
+    variables = fargate.variables("api")
     pools = pools_from_text(json.loads(variables["ONTHEDOT_POOLS"]))
-    urls = queue_urls(resolve(variables["ONTHEDOT_QUEUE_BASE"]), pools.all)
+    urls = queue_urls(variables["ONTHEDOT_QUEUE_BASE"], pools.all)
     pools_of = ("default", "long", "pull", "render")
     assert set(urls) == {queue_key(pool, each) for pool in pools_of for each in schema.PRIORITIES}
     at = "https://sqs.eu-west-1.<AWS::URLSuffix>/123456789012/"

@@ -273,8 +273,7 @@ def test_the_planner_counts_every_dead_letter_queue_of_the_stage(prod: Assembly,
         names = [str(queue["QueueName"]) for queue in assembly.properties("AWS::SQS::Queue")]
         dead = sorted(name for name in names if name.endswith("-dlq"))
         assert sorted(assembly.config.name(key) for key in dead_letter_keys(assembly.config)) == dead
-        variables = assembly.named("AWS::Lambda::Function", "FunctionName", "planner")["Environment"]["Variables"]
-        assert json.loads(variables["ONTHEDOT_DEAD_LETTERS"]) == dead_letter_keys(assembly.config)
+        assert json.loads(assembly.variables("planner")["ONTHEDOT_DEAD_LETTERS"]) == dead_letter_keys(assembly.config)
 
 
 @pytest.mark.parametrize("lasting", [True, False])
@@ -379,8 +378,7 @@ def test_an_address_is_subscribed_and_a_given_topic_takes_the_place_of_ours(
     assert (subscribed["Protocol"], subscribed["Endpoint"]) == ("email", "ops@example.com")
     assert other.properties("AWS::SNS::Topic") == []
     assert {tuple(alarm["AlarmActions"]) for alarm in alarms(other).values()} == {(PAGER,)}
-    variables = other.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
-    assert variables["ONTHEDOT_DETAILED_METRICS"] == "true"
+    assert other.variables("worker")["ONTHEDOT_DETAILED_METRICS"] == "true"
     silence = [alarms(assembly)["lateness"]["TreatMissingData"] for assembly in (prod, other)]
     assert silence == ["breaching", "notBreaching"], "without a canary it is normal that no run starts"
 
