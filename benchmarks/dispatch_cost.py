@@ -6,11 +6,9 @@ cost of making them is subtracted. So is the cost of an empty tick, which is sho
 
 import argparse
 import contextlib
-import cProfile
 import importlib
 import io
 import os
-import pstats
 import random
 import statistics
 import sys
@@ -18,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -55,7 +52,6 @@ QUEUES: Final = queue_urls(QUEUE_BASE, DEFAULT_POOLS)
 RUNS: Final = 1_000
 WORKER_RUNS: Final = 200
 BATCH: Final = 10
-SHOWN: Final = 12
 CREDENTIALS: Final = {
     "AWS_ACCESS_KEY_ID": ACCESS_KEY,
     "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
@@ -67,12 +63,12 @@ _client = aws_wiring.client
 MakeClient = Callable[[StubbedAws, str], Any]
 
 
-def _wired(stub: StubbedAws, service: str) -> Any:
+def wired(stub: StubbedAws, service: str) -> Any:
     return stub.serve(_client(service))
 
 
 def _raw(stub: StubbedAws, service: str) -> Any:
-    return raw_parsing(_wired(stub, service))
+    return raw_parsing(wired(stub, service))
 
 
 def _lean(stub: StubbedAws, service: str) -> Any:
@@ -80,11 +76,10 @@ def _lean(stub: StubbedAws, service: str) -> Any:
 
 
 WIRED: Final = "boto3 as wired"
-LEAN: Final = "own SigV4 + json"
 CLIENTS: Final[dict[str, MakeClient]] = {
-    WIRED: _wired,
+    WIRED: wired,
     "+ replies parsed raw": _raw,
-    LEAN: _lean,
+    "own SigV4 + json": _lean,
 }
 
 
@@ -95,8 +90,6 @@ class Case:
     stub: StubbedAws
     action: Callable[[], object]
     runs: int
-    profiled: Callable[[], object] | None = None
-    """The same action in one thread, where the action uses several."""
     cpu_ms: list[float] = field(default_factory=list)
     """Calm: divided by the slowness of the machine."""
     raw_ms: list[float] = field(default_factory=list)
@@ -120,8 +113,6 @@ class Case:
 
 @dataclass
 class StubbedEngine:
-    """An engine on stubbed clients."""
-
     stub: StubbedAws
     clock: VirtualClock
     engine: Engine
@@ -145,8 +136,6 @@ def a_stubbed_engine(make_client: MakeClient) -> StubbedEngine:
 
 
 class Context:
-    """The context that Lambda passes to a handler."""
-
     def get_remaining_time_in_millis(self) -> int:
         return 900_000
 
@@ -193,79 +182,47 @@ def executing(make_client: MakeClient) -> Case:
     return Case(stubbed.stub, execute, WORKER_RUNS)
 
 
-def serving() -> Case:
-    """Return the worker function as Lambda calls it, ten messages to a batch, with its threads and log lines."""
-    stubbed = a_stubbed_engine(_wired)
-    settings = WorkerSettings(
+def worker_settings(queue_base: str = QUEUE_BASE, *, allow_private_targets: bool = False) -> WorkerSettings:
+    return WorkerSettings(
         stage="bench",
         table=TABLE,
         shards=DEPLOYMENT.shards,
         lookahead=DEPLOYMENT.lookahead,
         history_days=DEPLOYMENT.history_days,
         backlog_limit=DEPLOYMENT.backlog_limit,
-        queue_base=QUEUE_BASE,
+        queue_base=queue_base,
         pools=pools_to_text(DEFAULT_POOLS),
         blob_bucket="none",
         allow_list={},
+        allow_private_targets=allow_private_targets,
     )
-    clients = patch.object(aws_wiring, "client", lambda service, **_: _wired(stubbed.stub, service))
+
+
+def worker_function(settings: WorkerSettings, make_client: Callable[..., Any]) -> Any:
+    """Return the module of the worker function, which makes its clients by this function."""
+    clients = patch.object(aws_wiring, "client", make_client)
     with patch.dict(os.environ, settings.to_environment()), clients, contextlib.redirect_stdout(io.StringIO()):
-        handler: Any = importlib.import_module("functions.worker.handler")
+        return importlib.import_module("functions.worker.handler")
+
+
+def serving() -> Case:
+    """Return the worker function as Lambda calls it, ten messages to a batch, with its threads and log lines."""
+    stubbed = a_stubbed_engine(wired)
+    handler = worker_function(worker_settings(), lambda service, **_: wired(stubbed.stub, service))
     handler._executor = replace(handler._executor, performer=NoOp())
-    records = [_sqs_record(number, each) for number, each in enumerate(stubbed.due_messages())]
+    records = [sqs_record(number, each) for number, each in enumerate(stubbed.due_messages())]
 
     def handle() -> None:
         for first in range(0, len(records), BATCH):
             if handler.handle({"Records": records[first : first + BATCH]}, Context())["batchItemFailures"]:
                 raise RuntimeError("a message was given back")
 
-    def execute() -> None:
-        for record in records:
-            handler._execute(record, sys.maxsize)
-
-    return Case(stubbed.stub, handle, WORKER_RUNS, execute)
+    return Case(stubbed.stub, handle, WORKER_RUNS)
 
 
-def _sqs_record(number: int, received: Received) -> dict[str, Any]:
+def sqs_record(number: int, received: Received) -> dict[str, Any]:
     body, attributes = message_body(received.message), {"ApproximateReceiveCount": "1"}
     return {"messageId": str(number), "receiptHandle": "receipt", "body": body, "attributes": attributes}
-
-
-# --- where the time goes ---------------------------------------------------------------------------------------------
-
-
-def profile(title: str, case: Case) -> dict[str, float]:
-    """Show the share of each module in the time, without the stub.
-
-    The shares are only a hint, because a profiler slows small functions most.
-    """
-    profiler = cProfile.Profile()
-    profiler.runcall(case.profiled or case.action)
-    modules: Counter[str] = Counter()
-    functions: Counter[str] = Counter()
-    for (file, _, name), (_, calls, own, _, _) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
-        module = _module(file)
-        if module != "benchmarks.stubbed_aws":
-            modules[module] += own
-            functions[f"{module}: {name} × {calls / case.runs:.3g}"] += own
-    whole = sum(modules.values())
-    shares = {module: own / whole for module, own in modules.most_common(SHOWN)}
-    tops = functions.most_common(SHOWN)
-    rows = [
-        [module, f"{share:.0%}", function, f"{own / whole:.0%}"]
-        for (module, share), (function, own) in zip(shares.items(), tops, strict=False)
-    ]
-    show(f"Where the time goes: {title}", ["module", "own", "function × calls a run", "own"], rows)
-    return shares
-
-
-def _module(file: str) -> str:
-    if file.startswith(("~", "<")):
-        return "(built in)"
-    for marker in ("site-packages/", "layers/core/python/", "lib/python3.11/", "main/"):
-        if marker in file:
-            return file.rpartition(marker)[2].removesuffix(".py").replace("/", ".")
-    return Path(file).stem
 
 
 # --- the measurement -------------------------------------------------------------------------------------------------
@@ -292,7 +249,6 @@ def per_run(cases: dict[tuple[str, str], Case], what: str, client: str, *, raw: 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--no-profile", action="store_true")
     options = parser.parse_args()
     os.environ.update(CREDENTIALS)
     cases: dict[tuple[str, str], Case] = {}
@@ -317,19 +273,11 @@ def main() -> int:
     rows = [["CPU-ms", *(case.median() for case in empty.values())]]
     rows.append(["requests", *(case.requests for case in empty.values())])
     show(f"An empty tick of {DEPLOYMENT.shards} shards", ["", *CLIENTS], rows)
-    shares: dict[str, Any] = {}
-    if not options.no_profile:
-        for what in figures:
-            shares[what] = profile(what, cases[what, WIRED])
-        for what in ("dispatch, one-off", "dispatch, recurring"):
-            shares[f"{what}, lean"] = profile(f"{what}, {LEAN}", cases[what, LEAN])
-
     results = {
         "cpu_ms_per_run": figures,
-        "raw_cpu_ms_per_run_as_wired": raw,
+        "raw_cpu_ms_per_run_aswired": raw,
         "slowness": slowness,
         "empty_tick": {client: [case.median(), case.requests] for client, case in empty.items()},
-        "profile": shares,
     }
     limits = {"dispatch, one-off": (0.25, 0.10), "dispatch, recurring": (0.40, 0.20), "worker": (1.0, 0.5)}
     # Both figures are judged, so that the reader sees which of them misses a bar.

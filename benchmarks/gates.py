@@ -7,7 +7,6 @@ on the machine affect both alike. Requests and write units are counted apart fro
 
 import argparse
 import contextlib
-import importlib
 import io
 import os
 import statistics
@@ -24,21 +23,20 @@ from typing import Any, Final
 import boto3
 
 from benchmarks.common import TENANT, Bar, finish, one_off, show
-from benchmarks.dispatch_cost import BATCH, CREDENTIALS, Context, _sqs_record
+from benchmarks.dispatch_cost import BATCH, CREDENTIALS, TABLE, Context, sqs_record, worker_function, worker_settings
 from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
 from localstack.write_units import counted_units
 from onthedot.core import schema
-from onthedot.core.pools import DEFAULT_POOLS, pools_to_text
+from onthedot.core.pools import DEFAULT_POOLS
 from onthedot.core.ports import Answer, Call, Deadline, Received
 from onthedot.core.send import message_for
 from onthedot.core.slots import queue_name
 from onthedot.engine import Engine
 from onthedot.gates.limits import GateLimits
 from onthedot.jobs.submit import record_for
-from onthedot.settings import WorkerSettings
+from onthedot.wiring import aws as aws_wiring
 
-TABLE: Final = "onthedot-bench"
 RUNS: Final = 1_000
 ROUNDS: Final = 10
 CALL_SECONDS: Final = 0.1
@@ -58,8 +56,6 @@ COUNTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """A target whose calls take this long."""
-
     seconds: float
 
     def perform(self, call: Call) -> Answer:  # noqa: ARG002
@@ -69,8 +65,6 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """The worker function, and the engine that it works on."""
-
     handler: Any
     engine: Engine
     dynamodb: Any
@@ -82,7 +76,7 @@ class Worker:
         named = [tuple(f"{g}{n}" if g.endswith(":") else g for g in gates) for n in range(count)]
         runs = [record_for(self.engine, TENANT, replace(one_off(now), record={"gates": each})) for each in named]
         self.engine.store.create_many(runs, Deadline.after(now, 600_000))
-        return [_sqs_record(number, Received(message_for(run), "receipt", 1)) for number, run in enumerate(runs)]
+        return [sqs_record(number, Received(message_for(run), "receipt", 1)) for number, run in enumerate(runs)]
 
     def drain(self, records: Sequence[dict[str, Any]], call_seconds: float) -> float:
         """Execute the messages. Return the time that it took, in seconds."""
@@ -123,27 +117,13 @@ def a_worker() -> Iterator[Worker]:
         sqs = boto3.client("sqs")
         names = {queue_name(pool, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES}
         urls = {name: sqs.create_queue(QueueName=name)["QueueUrl"] for name in names}
-        settings = WorkerSettings(
-            stage="bench",
-            table=TABLE,
-            shards=4,
-            lookahead=3,
-            history_days=7,
-            backlog_limit=1_000,
-            queue_base=urls["long"].removesuffix("long"),
-            pools=pools_to_text(DEFAULT_POOLS),
-            blob_bucket="none",
-            allow_list={},
-        )
-        os.environ.update(settings.to_environment())
         boto3.client("dynamodb").create_table(**table_arguments(TABLE))
         clients: dict[str, Any] = {}
-        wiring: Any = importlib.import_module("onthedot.wiring.aws")
-        make = wiring.client
-        wiring.client = lambda service, **how: clients.setdefault(service, make(service, **how))
-        with contextlib.redirect_stdout(io.StringIO()):
-            handler = importlib.import_module("functions.worker.handler")
-        wiring.client = make
+        make = aws_wiring.client
+        handler = worker_function(
+            worker_settings(urls["long"].removesuffix("long")),
+            lambda service, **how: clients.setdefault(service, make(service, **how)),
+        )
         engine: Engine = handler._engine
         for name, limits in {**LIMITS, "customer": GateLimits(in_flight=5)}.items():
             engine.gates.put(TENANT, name, limits)

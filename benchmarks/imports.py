@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.common import ROOT, Bar, console, finish, show
+from benchmarks.common import ROOT, Bar, finish, show
 from layers.build import dependencies_layer
 from onthedot.core.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.settings import (
@@ -44,7 +44,6 @@ STORE: Final[dict[str, Any]] = {
     "pools": pools_to_text(DEFAULT_POOLS),
 }
 REPORT: Final = "\nimport sys, time; sys.stderr.write(f'\\ncpu_ms={time.process_time() * 1000}')"
-SHOWN: Final = 12
 COMMAND_LINE: Final = {
     "onthedot --help": ("from onthedot.cli.main import main; main(['--help'], standalone_mode=False)", 100),
     "import onthedot": ("import onthedot", 60),
@@ -55,8 +54,6 @@ COMMAND_LINE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function, and the clients that it makes."""
-
     name: str
     clients: tuple[str, ...]
     settings: Settings
@@ -105,20 +102,6 @@ def cpu_ms(code: str, variables: dict[str, str], python: Path = FUNCTION_PYTHON)
         [python, "-c", code + REPORT], env=variables, cwd=ROOT, capture_output=True, text=True, check=True
     )
     return float(done.stderr.rpartition("cpu_ms=")[2])
-
-
-def heaviest(function: Function) -> dict[str, float]:
-    """Return milliseconds by package, by `-X importtime`, without the packages that it imports."""
-    command = [str(FUNCTION_PYTHON), "-X", "importtime", "-c", handler_of(function)]
-    done = subprocess.run(
-        command, env=environment(function, layers()), cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    packages: dict[str, float] = defaultdict(float)
-    for line in done.stderr.splitlines():
-        parts = line.removeprefix("import time:").split("|")
-        if len(parts) == 3 and parts[0].strip().isdigit():
-            packages[parts[2].strip().partition(".")[0]] += int(parts[0]) / 1000
-    return dict(sorted(packages.items(), key=lambda each: -each[1])[:SHOWN])
 
 
 def layers() -> list[Path]:
@@ -173,14 +156,11 @@ def main() -> int:
         [f.name, *least[f.name].values(), ratios[f.name], " ".join(f.clients)] for f in FUNCTIONS
     ]
     show("CPU-ms until the handler is loaded", ["function", *least["api"], "ratio", "clients"], rows)
-    packages = {f.name: heaviest(f) for f in FUNCTIONS if f.name in ("api", "dispatcher", "worker")}
-    for name, spent in packages.items():
-        console.print(f"{name}: " + ", ".join(f"{package} {ms:.0f}" for package, ms in spent.items()) + " [dim](ms)[/]")
     bars = [Bar(f"{f.name}: handler / boto3 with the same clients", ratios[f.name], f.at_most) for f in FUNCTIONS]
     starts = measure_command_line(options.rounds)
     show("CPU-ms of a whole process", ["command", "CPU-ms"], [[name, spent] for name, spent in starts.items()])
     bars += [Bar(name, spent, COMMAND_LINE[name][1], "ms") for name, spent in starts.items()]
-    return finish("imports", {"cpu_ms": least, "packages_ms": packages, "command_line_ms": starts}, bars)
+    return finish("imports", {"cpu_ms": least, "command_line_ms": starts}, bars)
 
 
 if __name__ == "__main__":

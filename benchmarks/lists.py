@@ -22,8 +22,9 @@ import urllib3
 
 from benchmarks.common import Bar, console, finish, one_off, recurring, show
 from benchmarks.peers.running import program
-from benchmarks.peers.stores import await_port, free_port
+from benchmarks.peers.stores import await_port
 from benchmarks.stored_jobs import DAY_MS, copy_rows, sql_of_a_copy
+from localstack.ministack_process import free_port
 from onthedot.core.clock import SystemClock
 from onthedot.core.records import Record
 from onthedot.engine import Engine

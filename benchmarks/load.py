@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import statistics
 import sys
 import threading
@@ -135,21 +134,15 @@ def a_stack(*, own: bool) -> Iterator[LocalStack]:
     home = ROOT / ".onthedot-bench"
     local.reset(home)
     try:
-        yield local.up(home, _free_port(), SHARDS, demo=False)
+        yield local.up(home, ministack_process.free_port(), SHARDS, demo=False)
     finally:
         local.down(home)
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @dataclass
 class Submitter:
-    """A client that submits jobs through REST, in batches where the API accepts them."""
+    """A client that submits jobs through REST, in batches."""
 
     stack: LocalStack
     threads: int = 6
@@ -161,32 +154,16 @@ class Submitter:
 
     def submit(self, jobs: Sequence[dict[str, Any]]) -> list[str]:
         """Submit the jobs and return their ids in order."""
-        if self._takes_batches():
-            parts: list[list[dict[str, Any]]] = [
-                list(jobs[first : first + JOBS_PER_BATCH]) for first in range(0, len(jobs), JOBS_PER_BATCH)
-            ]
-            return [job_id for ids in self._all(self._submit_batch, parts) for job_id in ids]
-        return self._all(self._submit_one, jobs)
-
-    def _all(self, submit: Any, parts: Sequence[Any]) -> list[Any]:
+        parts = [jobs[first : first + JOBS_PER_BATCH] for first in range(0, len(jobs), JOBS_PER_BATCH)]
         with ThreadPoolExecutor(self.threads) as threads:
-            return list(threads.map(submit, parts))
+            return [job_id for ids in threads.map(self._submit_batch, parts) for job_id in ids]
 
-    def _takes_batches(self) -> bool:
-        described = json.loads(self.pool.request("GET", f"{self.stack.api_url}/openapi.json").data)
-        return "/v1/jobs/batch" in described["paths"]
-
-    def _submit_one(self, job: dict[str, Any]) -> str:
-        return str(self._post("/v1/jobs", job)["job_id"])
-
-    def _submit_batch(self, jobs: list[dict[str, Any]]) -> list[str]:
-        return [str(job["job_id"]) for job in self._post("/v1/jobs/batch", {"jobs": jobs})["jobs"]]
-
-    def _post(self, path: str, body: Any) -> Any:
-        reply = self.pool.request("POST", self.stack.api_url + path, body=json.dumps(body))
+    def _submit_batch(self, jobs: Sequence[dict[str, Any]]) -> list[str]:
+        path, body = "/v1/jobs/batch", json.dumps({"jobs": list(jobs)})
+        reply = self.pool.request("POST", self.stack.api_url + path, body=body)
         if reply.status not in (200, 202, 207):
             raise RuntimeError(f"{path} answered {reply.status}: {reply.data[:300].decode(errors='replace')}")
-        return json.loads(reply.data)
+        return [str(job["job_id"]) for job in json.loads(reply.data)["jobs"]]
 
 
 # --- the load --------------------------------------------------------------------------------------------------------
@@ -194,8 +171,6 @@ class Submitter:
 
 @dataclass(frozen=True)
 class Fired:
-    """When each callback was due, and when it arrived."""
-
     due: dict[str, int]
     arrivals: list[tuple[str, int]]
 
@@ -264,7 +239,6 @@ def in_queues(stack: LocalStack) -> int:
 
 
 def records(stack: LocalStack, job_ids: Sequence[str]) -> list[dict[str, Any]]:
-    """Read the present items of the jobs."""
     dynamodb = client(stack, "dynamodb")
     found: list[dict[str, Any]] = []
     for first in range(0, len(job_ids), 100):

@@ -51,8 +51,6 @@ ON_DEMAND_LIMIT: Final = 4_000
 
 @dataclass
 class Group:
-    """What one group of shards did."""
-
     jobs: int
     sent_ids: set[str] = field(default_factory=set)
     first_sent: int = 0

@@ -122,7 +122,6 @@ def _finish(parts: Embedded, started: Started) -> None:
 
 
 def _children_ms() -> float:
-    """Return the CPU time of the processes that have ended so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (used.ru_utime + used.ru_stime) * 1000
 

@@ -72,8 +72,6 @@ class Meter:
 
 @dataclass
 class SlowStore:
-    """A store whose calls take time."""
-
     inner: Any
     meter: Meter
     on_write: Callable[[int, Sequence[Any]], None] = lambda _at, _written: None
@@ -125,8 +123,6 @@ class SlowStore:
 
 @dataclass
 class SlowQueues:
-    """Queues whose sends take time."""
-
     inner: Any
     meter: Meter
 
@@ -144,5 +140,4 @@ class SlowQueues:
 
 
 def slowed(engine: Engine, meter: Meter) -> Engine:
-    """Return the engine with calls that take time."""
     return replace(engine, store=SlowStore(engine.store, meter), queues=SlowQueues(engine.queues, meter))

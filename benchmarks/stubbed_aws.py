@@ -22,8 +22,6 @@ Item = dict[str, Any]
 
 
 class _Body:
-    """The body of a reply, as botocore reads it."""
-
     def __init__(self, content: bytes) -> None:
         self._content = content
 

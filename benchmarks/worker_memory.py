@@ -8,7 +8,6 @@ a new connection. AWS is stubbed, so boto3 builds, signs and parses as usual. Th
 
 import contextlib
 import http.server
-import importlib
 import io
 import json
 import os
@@ -23,27 +22,22 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
-from unittest.mock import patch
 
 from benchmarks.common import ROOT, TENANT, Bar, finish, one_off, show
 from benchmarks.dispatch_cost import (
     BATCH,
     CREDENTIALS,
-    DEPLOYMENT,
-    QUEUE_BASE,
-    TABLE,
     Context,
-    _sqs_record,
-    _wired,
     a_stubbed_engine,
+    sqs_record,
+    wired,
+    worker_function,
+    worker_settings,
 )
-from onthedot.core.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.core.ports import Received
 from onthedot.core.send import message_for
 from onthedot.jobs.submit import submit_job
-from onthedot.settings import WorkerSettings
 from onthedot.targets.types import HttpTarget
-from onthedot.wiring import aws as aws_wiring
 
 ROUNDS: Final = 20
 WARM_UP: Final = 2
@@ -79,23 +73,9 @@ def serve() -> None:
 def measure() -> None:
     """Execute batches, and print the figures as JSON. The URL of the server is the first argument."""
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    stubbed = a_stubbed_engine(_wired)
-    settings = WorkerSettings(
-        stage="bench",
-        table=TABLE,
-        shards=DEPLOYMENT.shards,
-        lookahead=DEPLOYMENT.lookahead,
-        history_days=DEPLOYMENT.history_days,
-        backlog_limit=DEPLOYMENT.backlog_limit,
-        queue_base=QUEUE_BASE,
-        pools=pools_to_text(DEFAULT_POOLS),
-        blob_bucket="none",
-        allow_list={},
-        allow_private_targets=True,
-    )
-    clients = patch.object(aws_wiring, "client", lambda service, **_: _wired(stubbed.stub, service))
-    with patch.dict(os.environ, settings.to_environment()), clients, contextlib.redirect_stdout(io.StringIO()):
-        handler: Any = importlib.import_module("functions.worker.handler")
+    stubbed = a_stubbed_engine(wired)
+    settings = worker_settings(allow_private_targets=True)
+    handler = worker_function(settings, lambda service, **_: wired(stubbed.stub, service))
     cpu: list[float] = []
     for _ in range(WARM_UP + ROUNDS):
         records = _records(stubbed, sys.argv[2])
@@ -119,7 +99,7 @@ def _records(stubbed: Any, url: str) -> list[dict[str, Any]]:
         request = replace(request, definition=replace(request.definition, target=HttpTarget(url)))
         runs.append(submit_job(stubbed.engine, TENANT, request))
     stubbed.clock.advance(1)
-    return [_sqs_record(number, Received(message_for(run), "receipt", 1)) for number, run in enumerate(runs)]
+    return [sqs_record(number, Received(message_for(run), "receipt", 1)) for number, run in enumerate(runs)]
 
 
 def main() -> int:

@@ -25,8 +25,6 @@ from stage_config import StageConfig
 
 @dataclass(frozen=True, slots=True)
 class Stacks:
-    """The stacks of one stage."""
-
     data: DataStack
     queues: QueuesStack
     dispatch: DispatchStack

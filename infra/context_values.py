@@ -27,7 +27,6 @@ Model = TypeVar("Model", bound=ContextModel)
 
 
 def checked(model: type[Model], context: Mapping[str, Any]) -> Model:
-    """Return the model of these context values. Raise BadContext with the first value that it refuses."""
     try:
         return model.model_validate(dict(context))
     except ValidationError as refused:

@@ -75,7 +75,6 @@ batch takes about 0.15 s. With 256 MB it would take 0.3 s, and the last of ten r
 
 
 def page(shape: Shape) -> str:
-    """Return the page for a stage of this shape."""
     return _TEXT.format(
         hours=costs.HOURS,
         prices_of=costs.PRICES_OF,

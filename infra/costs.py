@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from onthedot.core.metrics import CHECK_EVERY
+
 PRICES_OF: Final = "us-east-1 in 2026"
 HOURS: Final = 730
 MINUTES: Final = HOURS * 60
 LONG_POLLS: Final = 5
 """Long polls that Lambda has open on each queue of an event source, also while the queue is empty."""
 POLL_SECONDS: Final = 20
-CHECK_MINUTES: Final = 5
 MOST_WITH_ALLOWANCES: Final = 3.0
 MOST_WITHOUT: Final = 8.0
 """Most dollars a month of an idle stage, with the allowances that are always free, and without them."""
@@ -86,7 +87,6 @@ class IdleTick:
     """The lease of the tick, the progress of the shards read and written, and the state of the stage."""
 
     def queries(self, shards: int) -> float:
-        """Return the queries of a group with so many shards. Each reads an empty slot: half a read unit."""
         return shards * (self.slots_of_a_shard + self.deep_of_a_shard + 1 / self.aside_every) + self.other_queries
 
     def reads(self, shards: int) -> float:
@@ -94,7 +94,6 @@ class IdleTick:
         return self.queries(shards) / 2 + (shards - 1) + 1
 
     def writes(self, shards: int) -> int:
-        """Return the write units: the lease of the tick, and the progress of each shard."""
         return self.lease_writes + shards
 
 
@@ -164,18 +163,15 @@ class Bill:
     why: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, key: str, amount: float, why: str) -> None:
-        """Add units."""
         if amount:
             self.amounts[key] = self.amounts.get(key, 0) + amount
             self.why.setdefault(key, []).append(why)
 
     def usd(self, key: str, *, allowances: bool) -> float:
-        """Return the dollars for one kind of unit."""
         price = PRICES[key]
         return max(0.0, self.amounts[key] - (price.free if allowances else 0)) * price.usd
 
     def total(self, *, allowances: bool) -> float:
-        """Return the dollars for all units."""
         return sum(self.usd(key, allowances=allowances) for key in self.amounts)
 
     def by_service(self) -> dict[str, float]:
@@ -208,8 +204,8 @@ def idle(shape: Shape) -> Bill:
 def _add_polls(bill: Bill, shape: Shape) -> None:
     polls = shape.sources * LONG_POLLS * HOURS * 3600 / POLL_SECONDS
     bill.add("sqs", polls, f"{shape.sources} event sources × {LONG_POLLS} long polls of {POLL_SECONDS} s")
-    checks = shape.dead_letter_queues * MINUTES / CHECK_MINUTES
-    bill.add("sqs", checks, f"{shape.dead_letter_queues} dead-letter queues counted every {CHECK_MINUTES} minutes")
+    checks = shape.dead_letter_queues * MINUTES / CHECK_EVERY
+    bill.add("sqs", checks, f"{shape.dead_letter_queues} dead-letter queues counted every {CHECK_EVERY} minutes")
 
 
 def _add_ticks(bill: Bill, shape: Shape) -> None:
@@ -317,7 +313,6 @@ def _add_counting(bill: Bill, load: Load, memory_mb: Mapping[str, int]) -> None:
 
 
 def shape_of(templates: Iterable[Mapping[str, Any]], shards: int, groups: int) -> Shape:
-    """Count the parts of a stage in its templates."""
     resources = [resource for template in templates for resource in template["Resources"].values()]
 
     def of(kind: str) -> list[Mapping[str, Any]]:

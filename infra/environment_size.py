@@ -57,5 +57,4 @@ def longest(value: Any) -> str:
 
 
 def size_of(value: Any) -> int:
-    """Return the bytes that Lambda counts."""
     return len(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode())

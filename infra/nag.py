@@ -11,7 +11,7 @@ from aws_cdk import Acknowledgment, App, Stack, Validations
 from cdk_nag import AwsSolutionsChecks
 from constructs import IConstruct
 
-from components.worker_task import construct_part
+from components.dead_letters import construct_part
 from onthedot.core.pools import Pool
 from onthedot.core.schema import PASSES, PAYLOADS, RESULTS
 from pool_config import Fargate
@@ -88,8 +88,7 @@ def _grants(config: StageConfig) -> Iterator[Suppression]:
             f"AwsSolutions-IAM5[Resource::<{function}.Arn>:*]",
             "Versions and aliases of the one function. The target's construct grants them with the function.",
         )
-    region, account = config.region or "<AWS::Region>", config.account or "<AWS::AccountId>"
-    queues = f"arn:<AWS::Partition>:sqs:{region}:{account}:{config.name('*-dlq')}"
+    queues = _arn(config, "sqs", config.name("*-dlq"))
     why = "The dead-letter queues of this stage, all of them, to count their messages."
     rule = f"AwsSolutions-IAM5[Resource::{queues}]"
     for stack, role in (("dispatch", "PlannerRole"), ("api", "ApiRole")):
@@ -101,6 +100,12 @@ def _grants(config: StageConfig) -> Iterator[Suppression]:
     yield from _calls(config, "workers", "CallsRole/DefaultPolicy/Resource")
 
 
+def _arn(config: StageConfig, service: str, resource: str) -> str:
+    """Return an ARN as the rules of cdk-nag write it."""
+    region, account = config.region or "<AWS::Region>", config.account or "<AWS::AccountId>"
+    return f"arn:<AWS::Partition>:{service}:{region}:{account}:{resource}"
+
+
 def _blobs(config: StageConfig, stack: str, path: str, under: str = "") -> Iterator[Suppression]:
     rule = f"AwsSolutions-IAM5[Resource::{config.name('data')}:{_BLOBS}/{under}*]"
     why = "Objects of the one blob bucket. Their keys name a job or an attempt, or are hashes of their content."
@@ -108,7 +113,6 @@ def _blobs(config: StageConfig, stack: str, path: str, under: str = "") -> Itera
 
 
 def _working(config: StageConfig, stack: str, path: str) -> Iterator[Suppression]:
-    """Accept the wildcards in the role of a worker: blobs and results."""
     yield from _blobs(config, stack, path)
     yield from _blobs(config, stack, path, RESULTS)
 
@@ -117,9 +121,10 @@ def _calls(config: StageConfig, stack: str, path: str) -> Iterator[Suppression]:
     """Accept the wildcards of the stage's allow-list in the role of jobs' calls."""
     if any("*" in call.resources for call in config.aws_calls):
         yield Suppression(stack, path, "AwsSolutions-IAM5[Resource::*]", _CALLS)
-    region, account = config.region or "<AWS::Region>", config.account or "<AWS::AccountId>"
-    here = f"arn:<AWS::Partition>:lambda:{region}:{account}:function:"
-    functions = [name if name.startswith("arn:") else here + name for name in config.lambda_functions]
+    functions = [
+        name if name.startswith("arn:") else _arn(config, "lambda", f"function:{name}")
+        for name in config.lambda_functions
+    ]
     called = [resource for call in config.aws_calls for resource in call.resources if resource != "*"]
     for resource in dict.fromkeys(r for r in (*functions, *called) if "*" in r):
         why = "The operator of the stage listed them: its jobs may call these, and the API refuses by the same list."
@@ -157,8 +162,7 @@ def _task(config: StageConfig, pool: Pool, fargate: Fargate) -> Iterator[Suppres
         return
     path = f"{task}/TaskRole/DefaultPolicy/Resource"
     yield from _working(config, "fargate", path)
-    region, account = config.region or "<AWS::Region>", config.account or "<AWS::AccountId>"
-    tasks = f"arn:<AWS::Partition>:ecs:{region}:{account}:task/{config.name('workers')}/*"
+    tasks = _arn(config, "ecs", f"task/{config.name('workers')}/*")
     why = "Tasks of the one cluster, whose ids ECS makes. Each protects itself from scale-in while it has a long run."
     yield Suppression("fargate", path, f"AwsSolutions-IAM5[Resource::{tasks}]", why)
 

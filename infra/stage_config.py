@@ -230,7 +230,6 @@ class StageConfig(ContextModel):
         return f"onthedot-{self.stage}"
 
     def name(self, part: str) -> str:
-        """Return the physical name of a part of this stage."""
         return f"onthedot-{self.stage}-{part}"
 
     def concurrency_by_priority(self) -> dict[Priority, int]:

@@ -31,8 +31,6 @@ class LayerBuildError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The interpreter and platform on which a layer will run."""
-
     name: str
     python: str
     install_options: tuple[str, ...]

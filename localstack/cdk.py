@@ -50,7 +50,6 @@ def client(home: Home, service: str) -> Any:
 
 
 def inputs_digest(shards: int, root: Path = ROOT) -> str:
-    """Return a digest of everything that a deployment depends on."""
     digest = hashlib.sha256(f"{sys.version_info[:2]}:{shards}:{WORKER_CONCURRENCY}:{LONG_CONCURRENCY}".encode())
     for path in _input_files(root):
         content = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -54,7 +54,6 @@ def request_keys(request: Mapping[str, Any], key_of: KeyOf) -> dict[str, tuple[s
 
 
 def transaction_checks(request: Mapping[str, Any], key_of: KeyOf) -> list[Check]:
-    """Return the checks of a transaction's items."""
     return [
         Check(ITEM_ACTIONS[kind], one["TableName"], None, tuple(_one_table(one, key_of(one["TableName"], None))))
         for item in request.get("TransactItems", [])
@@ -74,7 +73,6 @@ def _one_table(request: Mapping[str, Any], key: str | None) -> Iterator[str]:
 
 
 def _conditions(request: Mapping[str, Any], key: str | None) -> Iterator[str]:
-    """Yield the partition key of a Query."""
     names, values = request.get("ExpressionAttributeNames") or {}, request.get("ExpressionAttributeValues") or {}
     for name, value in _EQUALS.findall(request.get("KeyConditionExpression") or ""):
         if names.get(name, name) == key and value in values:
@@ -84,7 +82,6 @@ def _conditions(request: Mapping[str, Any], key: str | None) -> Iterator[str]:
 
 
 def _batch(asked: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the keys and items of one table in a batch."""
     if isinstance(asked, dict):
         yield from asked.get("Keys", [])
         return
@@ -97,7 +94,6 @@ def _values(items: Iterable[Mapping[str, Any]], key: str | None) -> Iterator[str
 
 
 def _text(attribute: Mapping[str, Any]) -> str:
-    """Return the text of `{"S": …}`, `{"N": …}` or `{"B": …}`."""
     return str(next(iter(attribute.values())))
 
 
@@ -179,7 +175,6 @@ class KeyedArn(str):
 
     @classmethod
     def of(cls, arn: str, keys: Iterable[str]) -> "KeyedArn":
-        """Return the ARN with these keys."""
         keyed = cls(arn)
         keyed.leading_keys = tuple(keys)
         return keyed

@@ -23,8 +23,6 @@ class LocalStackError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The directory and the port of one local stack."""
-
     path: Path
     port: int
     enforce_iam: bool = False
@@ -44,7 +42,6 @@ class Home:
         return self.path / "ministack.log"
 
     def cdk_log(self, command: str) -> Path:
-        """Return the file with the output of the last `cdk <command>`."""
         return self.path / f"cdk-{command}.log"
 
     @property

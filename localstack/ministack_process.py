@@ -169,7 +169,6 @@ def end_group(leader: int) -> None:
 
 
 def free_port() -> int:
-    """Return a port of loopback that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

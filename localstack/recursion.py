@@ -35,19 +35,16 @@ def lineage_of(header: str) -> Lineage:
 
 
 def highest(lineages: list[Lineage]) -> Lineage:
-    """Return the highest count of each function."""
     names = {name for lineage in lineages for name in lineage}
     return {name: max(lineage.get(name, 0) for lineage in lineages) for name in names}
 
 
 def invoked_again(lineage: Mapping[str, int], function: str) -> Lineage:
-    """Return the lineage with one more invocation of the function."""
     name = _hash(function)
     return {**lineage, name: lineage.get(name, 0) + 1}
 
 
 def with_lineage(header: str, lineage: Mapping[str, int]) -> str:
-    """Return the trace header with these counts."""
     entries = ",".join(f"{name}:{count}" for name, count in sorted(lineage.items()))
     return f"{header};{PART}{entries}"
 

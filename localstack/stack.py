@@ -56,7 +56,6 @@ def describe(home: Home, pid: int) -> LocalStack:
 
 
 def _queues(home: Home) -> dict[str, str]:
-    """Return the URL of each queue of the stage by its short name."""
     prefix = f"onthedot-{STAGE}-"
     urls = client(home, "sqs").list_queues(QueueNamePrefix=prefix).get("QueueUrls", [])
     return {url.rsplit("/", 1)[-1].removeprefix(prefix): url for url in urls}
@@ -135,7 +134,6 @@ def _issue_token(home: Home, stack: LocalStack) -> str:
 
 
 def read_description(home: Home) -> dict[str, Any]:
-    """Return the content of `local.json`, or an empty dict."""
     try:
         return dict(json.loads(home.description.read_text()))
     except (FileNotFoundError, ValueError):

@@ -6,7 +6,6 @@ from onthedot.core import schema
 
 
 def table_arguments(table: str) -> dict[str, Any]:
-    """Return the arguments of `create_table` for a table with the keys and indexes of the schema."""
     types = {schema.PARTITION_KEY: "S", schema.SORT_KEY: "S"}
     for index in schema.INDEXES:
         types |= {index.partition_key: "S", index.sort_key: index.sort_type}

@@ -16,11 +16,22 @@ from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.slots import Deployment, Placement, fire_slot, place, shard_of, watch_slot
 from onthedot.engines.sqlite.database import Database
+from onthedot.targets.rules import AllowList
 from onthedot.targets.types import HttpTarget
+from onthedot.wiring.embedded import server_deployment
 from onthedot.wiring.sqlite import SqliteEngine
 
 DEPLOYMENT = Deployment(shards=2, lookahead=3, history_days=7)
+SERVER = server_deployment(["http", "workflow"], AllowList(), cpus=1.0, memory_mb=1024)
+"""The deployment of `onthedot serve`."""
 VISIBILITY_MS = 960_000
+
+
+class SettableClock(VirtualClock):
+    """A clock that its machine may set."""
+
+    def set_by(self, milliseconds: int) -> None:
+        self._now += milliseconds
 
 
 class RunBuilder:

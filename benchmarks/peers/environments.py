@@ -90,7 +90,6 @@ def versions() -> Mapping[str, str]:
 
 
 def machine() -> str:
-    """Return the processor, the number of cores and the memory."""
     model = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return f"{model[1] if model else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"

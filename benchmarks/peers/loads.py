@@ -25,8 +25,6 @@ PATIENCE_SECONDS: Final = 120
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many jobs each load has."""
-
     flow: int = 5_000
     instant: int = 2_000
     per_second: int = 50
@@ -89,8 +87,6 @@ def _a_folder() -> Iterator[Path]:
 
 @dataclass
 class Runner:
-    """Creates jobs on a running tool, and waits until they have run."""
-
     subject: Subject
     callers: int
     created: int = 0
@@ -114,7 +110,6 @@ class Runner:
         return Load(numbers, answer["began"], answer["ended"], client_ms, worker_ms, store_after - store, notes)
 
     def _spent(self) -> tuple[float, float]:
-        """Return the CPU time of worker and store so far."""
         store = self.subject.store
         return self.subject.worker.cpu_ms(), store.cpu_ms() if store else 0.0
 

@@ -14,8 +14,6 @@ NOTE_BYTES: Final = 42
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The start of one job."""
-
     number: int
     due: int
     """Epoch milliseconds, 0 for a job that was due at once."""

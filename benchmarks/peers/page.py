@@ -14,14 +14,12 @@ LATENESS: Final = ("late", "instant p50", "p99", "max", "steady p50", "p99", "ma
 
 
 def cost_cells(row: str, figures: Figures) -> list[str]:
-    """Return a row of the table of CPU time, throughput and syncs."""
     cpu = (figures.client_ms, figures.worker_ms, figures.store_ms, figures.all_ms)
     syncs = "not counted" if figures.syncs is None else f"{figures.syncs:.2f}"
     return [row, *(f"{value:.2f}" for value in cpu), f"{figures.finished_per_second:,.0f}", syncs]
 
 
 def lateness_cells(row: str, figures: Figures) -> list[str]:
-    """Return a row of the table of lateness."""
     instant = (figures.instant_p50, figures.instant_p99, figures.instant_max)
     steady = (figures.steady_p50, figures.steady_p99, figures.steady_max)
     return [row, *map(duration, (*instant, *steady)), _early(figures)]
@@ -83,7 +81,6 @@ class Panel:
 
 
 def plot(rows: Mapping[str, Figures]) -> str:
-    """Return the SVG of all panels, one below the other."""
     panels = [
         _cpu_panel(rows),
         _late_panel("Due at one instant: p99 late", rows, lambda figures: figures.instant_p99, _on_line),

@@ -36,7 +36,6 @@ class Program:
         return next((pid for pid, (parent, _) in _processes().items() if parent == self.process.pid), self.process.pid)
 
     def cpu_ms(self) -> float:
-        """Return the CPU time of the process and all its children so far."""
         return cpu_of_tree(self.pid, _processes())
 
     def syncs(self, began: float, ended: float) -> int:

@@ -20,6 +20,7 @@ from benchmarks.common import ROOT
 from benchmarks.peers.environments import find
 from benchmarks.peers.programs.calls import NOTES
 from benchmarks.peers.running import Program, program
+from localstack.ministack_process import free_port
 
 START_SECONDS: Final = 60
 REDIS: Final = "Redis"
@@ -30,16 +31,8 @@ _SYNCED: Final = ("--appendonly", "yes", "--appendfsync", "always")
 
 @dataclass(frozen=True)
 class Store:
-    """A running store."""
-
     url: str
     program: Program
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def await_port(running: Program, port: int) -> None:

@@ -27,8 +27,6 @@ Command = Callable[[], list[str]]
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool with its store."""
-
     name: str
     store: str
     client: Command
@@ -43,7 +41,6 @@ class Tool:
 
     @property
     def row(self) -> str:
-        """Return the name of the tool's row."""
         if self.store == SERVE:
             return self.name
         return f"{self.name} ({', '.join(filter(None, [self.store, self.settings]))})"
@@ -92,8 +89,6 @@ def missing(tool: Tool) -> str | None:
 
 @dataclass(frozen=True)
 class Subject:
-    """A tool that is running."""
-
     client: Program
     worker: Program
     store: Program | None

@@ -9,7 +9,6 @@ LINE: Final = 110
 
 
 def cell(text: str) -> str:
-    """Return a text that stays within one cell of a table."""
     return " ".join(text.replace("|", "\\|").split())
 
 
@@ -39,7 +38,6 @@ def json_text(value: Any, indent: int = 0) -> str:
 
 
 def anchor(heading: str) -> str:
-    """Return the anchor that GitHub and the site make of a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 

@@ -23,7 +23,6 @@ class Undocumented(LookupError):
 
 @cache
 def meanings() -> Mapping[str, Mapping[str, str]]:
-    """Return the tables of `fields.toml`."""
     return tomllib.loads(Path(__file__).with_name("fields.toml").read_text())
 
 

@@ -8,11 +8,24 @@ import posixpath
 import re
 import shutil
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from docs.generator.reference import PAGES as REFERENCE
+from docs.generator.commands import commands_page
+from docs.generator.context import context_page
+from docs.generator.events import events_page
+from docs.generator.rest import rest_page
+from docs.generator.rest_types import types_page
 
+REFERENCE: Final[Mapping[str, Callable[[], str]]] = {
+    "rest.md": rest_page,
+    "rest-types.md": types_page,
+    "commands.md": commands_page,
+    "context-values.md": context_page,
+    "events.md": events_page,
+}
+"""The pages of the reference. They are written when the site is built, and not stored."""
 ROOT: Final = Path(__file__).parents[2]
 OUTSIDE: Final = {
     "ARCHITECTURE.md": "ARCHITECTURE.md",
@@ -63,7 +76,6 @@ def rewritten(text: str, place: str) -> str:
 
 
 def path_of(place: str) -> str:
-    """Return the path in the repository of a page of the site."""
     return _IN_SITE.get(place, f"docs/{place}")
 
 

@@ -177,7 +177,6 @@ class BacklogScaling:
         )
 
     def _queue_metrics(self, prefix: str, names: Sequence[str]) -> Metrics:
-        """Return these metrics of all queues, by their names in the expression."""
         pairs = ((name, queue) for name in names for queue in self._queues)
         return {
             f"{prefix}{number}": queue.metric(name, statistic="Maximum", period=MINUTE)

@@ -7,7 +7,8 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from onthedot.core import schema
-from onthedot.core.slots import queue_key
+from onthedot.core.pools import Pool
+from onthedot.core.slots import queue_name
 from stage_config import StageConfig
 
 DLQ_RETENTION: Final = Duration.days(14)
@@ -17,7 +18,7 @@ def dead_letter_queue(scope: Construct, config: StageConfig, key: str) -> sqs.Qu
     """Make a dead-letter queue. The planner counts its messages for the alarm `undeliverable`."""
     return sqs.Queue(
         scope,
-        construct_id(key),
+        f"{construct_part(key)}Queue",
         queue_name=config.name(key),
         retention_period=DLQ_RETENTION,
         encryption=sqs.QueueEncryption.SQS_MANAGED,
@@ -25,16 +26,17 @@ def dead_letter_queue(scope: Construct, config: StageConfig, key: str) -> sqs.Qu
     )
 
 
-def construct_id(key: str) -> str:
-    return "".join(part.capitalize() for part in key.split("-")) + "Queue"
+def construct_part(name: str) -> str:
+    """Return a name in kebab case as a part of a construct id."""
+    return "".join(part.capitalize() for part in name.split("-"))
+
+
+def queue_keys(pool: Pool) -> list[str]:
+    """Return the short names of the queues of a pool."""
+    return list(dict.fromkeys(queue_name(pool, priority) for priority in schema.PRIORITIES))
 
 
 def dead_letter_keys(config: StageConfig) -> list[str]:
     """Return the short names of all dead-letter queues of a stage."""
-    pools = [
-        pool.name if pool.queues == 1 else queue_key(pool.name, priority)
-        for pool in config.all_pools
-        for priority in schema.PRIORITIES
-    ]
-    others = ("tick", "schedule", "events", "publisher", "statistics")
-    return [f"{key}-dlq" for key in (*dict.fromkeys(pools), *others)]
+    runs = [key for pool in config.all_pools for key in queue_keys(pool)]
+    return [f"{key}-dlq" for key in (*runs, "tick", "schedule", "events", "publisher", "statistics")]

@@ -9,10 +9,9 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 
-from onthedot.core import schema
+from components.dead_letters import construct_part, queue_keys
 from onthedot.core.metrics import DEAD, FAULTS, LATENESS, LOST, SENT, SUCCEEDED, UNDELIVERABLE, UNSETTLED, WAITING_LONG
-from onthedot.core.pools import Pool, PoolKind
-from onthedot.core.slots import queue_key
+from onthedot.core.pools import PoolKind
 from onthedot.engines.aws.throttling import THROTTLED
 from onthedot.observability import NAMESPACE
 from stage_config import StageConfig
@@ -28,6 +27,7 @@ class Watched:
     and `of_them` must be bad. `silence_is_bad` says that a period without data is a bad one.
     """
 
+    name: str
     metric: cloudwatch.Metric
     threshold: float
     why: str
@@ -37,19 +37,14 @@ class Watched:
     silence_is_bad: bool = False
 
 
-def runbook(name: str) -> str:
-    """Return the link to the section about an alarm."""
-    return f"{RUNBOOK}#{name}"
-
-
-def alarm(stack: Stack, config: StageConfig, topic: sns.ITopic, name: str, watched: Watched) -> cloudwatch.Alarm:
+def alarm(stack: Stack, config: StageConfig, topic: sns.ITopic, watched: Watched) -> cloudwatch.Alarm:
     """Make the alarm `onthedot-<stage>-<name>`. The topic learns when it goes off, and when it is over."""
     comparison = cloudwatch.ComparisonOperator
     made = cloudwatch.Alarm(
         stack,
-        "".join(part.capitalize() for part in name.split("-")) + "Alarm",
-        alarm_name=config.name(name),
-        alarm_description=f"{watched.why}. {runbook(name)}",
+        f"{construct_part(watched.name)}Alarm",
+        alarm_name=config.name(watched.name),
+        alarm_description=f"{watched.why}. {RUNBOOK}#{watched.name}",
         metric=watched.metric,
         threshold=watched.threshold,
         evaluation_periods=watched.periods,
@@ -139,7 +134,7 @@ def _parts(config: StageConfig) -> list[cloudwatch.IWidget]:
 
 
 def _services(config: StageConfig) -> list[cloudwatch.IWidget]:
-    queues = ["tick", *(key for pool in config.all_pools if pool.kind is PoolKind.PUSH for key in _queue_keys(pool))]
+    queues = ["tick", *(key for pool in config.all_pools if pool.kind is PoolKind.PUSH for key in queue_keys(pool))]
     api = {"ApiName": config.name("api"), "Stage": config.stage}
     return [
         _graph("Age of the oldest message (s)", [_of_queue(config, _AGE, key) for key in queues]),
@@ -156,10 +151,6 @@ def _services(config: StageConfig) -> list[cloudwatch.IWidget]:
         _of_functions(config, "Duration", "p99", BUSY),
         _of_functions(config, "Throttles", "Sum", BUSY[:2]),
     ]
-
-
-def _queue_keys(pool: Pool) -> list[str]:
-    return [pool.name] if pool.queues == 1 else [queue_key(pool.name, priority) for priority in schema.PRIORITIES]
 
 
 def _of_queue(config: StageConfig, name: str, key: str) -> cloudwatch.Metric:

@@ -35,7 +35,6 @@ def log_group(scope: Construct, construct_id: str, name: str, config: StageConfi
 
 
 def store_settings(config: StageConfig, data: DataStack, queues: QueuesStack) -> dict[str, Any]:
-    """Return the fields of `StoreSettings`."""
     return {
         "stage": config.stage,
         "table": data.table.table_name,
@@ -77,8 +76,6 @@ LEFTOVERS: Final = ["**/__pycache__"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionShape:
-    """The memory and the time-out of a function."""
-
     memory_mb: int
     timeout: Duration
 
@@ -105,6 +102,9 @@ class FunctionFactory:
         A function that `may_loop` gets messages that it sent itself. Without this, Lambda stops a chain of about 16.
         """
         function_name = self._config.name(name)
+        # Time zones come from the layer only. With the data of the machine, two parts could compute different fire
+        # times for one run.
+        common = {"POWERTOOLS_SERVICE_NAME": name, "LOG_LEVEL": "INFO", "PYTHONTZPATH": ""}
         role = self._role(name)
         logs = log_group(self._stack, f"{name.capitalize()}Logs", f"/aws/lambda/{function_name}", self._config)
         logs.grant_write(role)
@@ -123,7 +123,7 @@ class FunctionFactory:
             memory_size=shape.memory_mb,
             timeout=shape.timeout,
             recursive_loop=lambda_.RecursiveLoop.ALLOW if may_loop else None,
-            environment=environment(name, settings),
+            environment={**settings.to_environment(), **common},
         )
 
     def _layer(self, construct_id: str, code: lambda_.Code) -> lambda_.LayerVersion:
@@ -146,16 +146,6 @@ class FunctionFactory:
 
 def _source(*path: str) -> lambda_.Code:
     return lambda_.Code.from_asset(str(ROOT.joinpath(*path)), exclude=LEFTOVERS)
-
-
-def environment(name: str, settings: Settings) -> dict[str, str]:
-    """Return the variables of a function. The class that writes them also reads them when the function starts.
-
-    The empty PYTHONTZPATH makes time zones come from the layer only. With the data of the machine, two parts could
-    compute different fire times for one run.
-    """
-    common = {"POWERTOOLS_SERVICE_NAME": name, "LOG_LEVEL": "INFO", "PYTHONTZPATH": ""}
-    return {**settings.to_environment(), **common}
 
 
 def allow(function: lambda_.Function, actions: list[str], resources: list[str]) -> None:

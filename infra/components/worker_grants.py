@@ -137,6 +137,8 @@ def _arn(stack: Stack, service: str, resource: str, region: str | None = None) -
 TOKEN_KEYS = [f"{TOKEN_PREFIX}*", TOKENS_PARTITION]
 """The partitions of tokens, and of the list of them."""
 SEND = ["sqs:SendMessage", "sqs:GetQueueAttributes"]
+READS = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
+WRITES = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
 CONSUME = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"]
 
 

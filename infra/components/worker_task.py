@@ -13,6 +13,7 @@ from aws_cdk import aws_ecr_assets as ecr_assets
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_secretsmanager as secretsmanager
 
+from components.dead_letters import construct_part
 from components.scheduler_function import log_group
 from onthedot.core.pools import Pool
 from pool_config import AWS_CALLS, TYPES, Fargate
@@ -102,8 +103,3 @@ def _logs(stack: Stack, config: StageConfig, name: str) -> ecs.LogDriver:
         mode=ecs.AwsLogDriverMode.NON_BLOCKING,
         max_buffer_size=Size.mebibytes(4),
     )
-
-
-def construct_part(name: str) -> str:
-    """Return the name of a pool as a part of a construct id."""
-    return "".join(part.capitalize() for part in name.split("-"))

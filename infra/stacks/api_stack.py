@@ -15,7 +15,15 @@ from aws_cdk import aws_route53_targets as targets
 from constructs import Construct
 
 from components.scheduler_function import FunctionFactory, FunctionShape, allow, log_group, store_settings
-from components.worker_grants import CONSUME, SEND, deleting_gates_and_tokens, indexing_patterns, no_tokens
+from components.worker_grants import (
+    CONSUME,
+    READS,
+    SEND,
+    WRITES,
+    deleting_gates_and_tokens,
+    indexing_patterns,
+    no_tokens,
+)
 from onthedot.core import schema
 from onthedot.core.pools import PoolKind
 from onthedot.core.schema import TOKEN_PREFIX
@@ -172,9 +180,7 @@ class ApiStack(Stack):
         function = self._functions.make("api", settings, API)
         # An export scans the table, and shows about how many items there are.
         exports = ["dynamodb:Scan", "dynamodb:DescribeTable"]
-        reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", *exports]
-        writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
-        allow(function, [*reads, *writes], [self._data.table.table_arn])
+        allow(function, [*READS, *exports, *WRITES], [self._data.table.table_arn])
         function.add_to_role_policy(indexing_patterns(self._data))
         function.add_to_role_policy(deleting_gates_and_tokens(self._data))
         allow(function, ["dynamodb:Query"], [self._data.index_arn(index) for index in schema.INDEXES])

@@ -12,7 +12,7 @@ from constructs import Construct
 
 from components.dead_letters import dead_letter_keys
 from components.scheduler_function import FunctionFactory, FunctionShape, allow, schedule_role, store_settings
-from components.worker_grants import SEND, no_tokens, reading_shards, reading_workers
+from components.worker_grants import READS, SEND, WRITES, no_tokens, reading_shards, reading_workers
 from onthedot.core import schema
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings
 from stacks.data_stack import DataStack
@@ -28,8 +28,6 @@ AUDITOR = FunctionShape(memory_mb=512, timeout=Duration.minutes(10))
 
 
 class DispatchStack(Stack):
-    """The planner, the dispatcher and the auditor, with their schedules."""
-
     def __init__(
         self,
         scope: Construct,
@@ -87,10 +85,8 @@ class DispatchStack(Stack):
     def _allow_dispatching(self, dispatcher: lambda_.Function) -> None:
         table = self._data.table.table_arn
         allow(dispatcher, ["dynamodb:Query"], [self._data.index_arn(schema.DUE)])
-        reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem"]
-        writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLInsert"]
         # Query on the table itself reads the limits.
-        allow(dispatcher, ["dynamodb:Query", *reads, *writes], [table])
+        allow(dispatcher, [*READS, *WRITES], [table])
         # A tick that runs out of time sends its own continuation to the queue.
         allow(dispatcher, ["sqs:SendMessage"], [self._queues.tick.queue_arn])
         # The age of the oldest message of a queue is available only as a metric.

@@ -15,7 +15,7 @@ from constructs import Construct
 
 from components.dead_letters import dead_letter_queue
 from components.scheduler_function import FunctionFactory, FunctionShape, allow, store_settings
-from components.worker_grants import SEND, counting_ends, indexing_patterns, no_tokens
+from components.worker_grants import READS, SEND, WRITES, counting_ends, indexing_patterns, no_tokens
 from onthedot.access.tokens import RESERVED_TENANT
 from onthedot.core import schema
 from onthedot.core.records import TERMINAL, Kind
@@ -149,9 +149,7 @@ class EventsStack(Stack):
 
     def _allow_scheduling(self, function: lambda_.Function) -> None:
         """Allow to find the jobs of an event, to stamp and send their runs, and to create and cancel jobs."""
-        reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
-        writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
-        allow(function, [*reads, *writes], [self._data.table.table_arn])
+        allow(function, [*READS, *WRITES], [self._data.table.table_arn])
         function.add_to_role_policy(indexing_patterns(self._data))
         allow(function, ["s3:PutObject", "s3:GetObject"], [self._data.blobs.arn_for_objects("*")])
         # Without it S3 answers 403 to a missing key, which looks the same as a wrong policy.

@@ -14,9 +14,10 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from components.backlog_scaling import BacklogScaling
+from components.dead_letters import construct_part
 from components.scheduler_function import log_group, schedule_role, worker_settings
 from components.worker_grants import assuming, pulling, working
-from components.worker_task import URL_VARIABLE, construct_part, worker_task
+from components.worker_task import URL_VARIABLE, worker_task
 from onthedot.core.pools import Pool
 from pool_config import AWS_CALLS, Fargate, StagePool
 from stacks.api_stack import ApiStack
@@ -27,8 +28,6 @@ from stage_config import StageConfig
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network with the subnets and the security group of the tasks."""
-
     vpc: ec2.IVpc
     subnets: ec2.SubnetSelection
     security_group: ec2.SecurityGroup

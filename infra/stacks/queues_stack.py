@@ -7,7 +7,7 @@ from aws_cdk import Duration, Environment, Stack
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from components.dead_letters import construct_id, dead_letter_queue
+from components.dead_letters import construct_part, dead_letter_queue, queue_keys
 from onthedot.core import schema
 from onthedot.core.choices import Priority
 from onthedot.core.pools import MOST_RECEIVES, Pool
@@ -36,17 +36,14 @@ RETENTION = Duration.days(4)
 
 
 class QueuesStack(Stack):
-    """All queues of a stage, by their short names."""
-
     def __init__(self, scope: Construct, config: StageConfig, env: Environment) -> None:
         super().__init__(scope, config.name("queues"), env=env, description="onthedot: queues")
         self._config = config
-        self._queues: dict[str, sqs.Queue] = {}
         for pool in config.all_pools:
-            for key in dict.fromkeys(queue_name(pool, priority) for priority in schema.PRIORITIES):
+            for key in queue_keys(pool):
                 self._with_dead_letters(key, WORKER_VISIBILITY, MOST_RECEIVES[pool.kind])
         self.tick = self._with_dead_letters(ticks.QUEUE, TICK_VISIBILITY, TICK_RECEIVES)
-        self.schedule_dead_letters = self._dead_letters(SCHEDULE_DLQ)
+        self.schedule_dead_letters = dead_letter_queue(self, config, SCHEDULE_DLQ)
 
     @property
     def base(self) -> str:
@@ -60,8 +57,8 @@ class QueuesStack(Stack):
         could never be removed.
         """
         name = queue_name(pool, priority)
-        known = stack.node.try_find_child(construct_id(name))
-        return cast("sqs.IQueue | None", known) or sqs.Queue.from_queue_arn(stack, construct_id(name), self._arn(name))
+        known = stack.node.try_find_child(_construct_id(name))
+        return cast("sqs.IQueue | None", known) or sqs.Queue.from_queue_arn(stack, _construct_id(name), self._arn(name))
 
     def pool_queues(self, stack: Stack, pool: Pool) -> list[sqs.IQueue]:
         """Return the queues of a pool, each of them once, for use in another stack."""
@@ -69,7 +66,7 @@ class QueuesStack(Stack):
         return [self.run_queue(stack, pool, priority) for priority in priorities]
 
     def pool_queue_arns(self, pool: Pool) -> list[str]:
-        return [self._arn(name) for name in dict.fromkeys(queue_name(pool, each) for each in schema.PRIORITIES)]
+        return [self._arn(name) for name in queue_keys(pool)]
 
     def run_queue_arns(self) -> Iterator[list[str]]:
         """Yield the ARNs of each pool, for a statement of its own. One for all pools could exceed a policy's size."""
@@ -79,32 +76,18 @@ class QueuesStack(Stack):
         return self.format_arn(service="sqs", resource=self._config.name(name))
 
     def _with_dead_letters(self, key: str, visibility: Duration, receives: int) -> sqs.Queue:
-        dead_letters = sqs.DeadLetterQueue(
-            max_receive_count=receives,
-            queue=self._dead_letters(f"{key}-dlq"),
-        )
-        return self._queue(key, RETENTION, visibility, dead_letters)
-
-    def _dead_letters(self, key: str) -> sqs.Queue:
-        queue = self._queues[key] = dead_letter_queue(self, self._config, key)
-        return queue
-
-    def _queue(
-        self,
-        key: str,
-        retention: Duration,
-        visibility: Duration,
-        dead_letters: sqs.DeadLetterQueue,
-    ) -> sqs.Queue:
-        queue = sqs.Queue(
+        dead_letters = dead_letter_queue(self, self._config, f"{key}-dlq")
+        return sqs.Queue(
             self,
-            construct_id(key),
+            _construct_id(key),
             queue_name=self._config.name(key),
-            retention_period=retention,
+            retention_period=RETENTION,
             visibility_timeout=visibility,
-            dead_letter_queue=dead_letters,
+            dead_letter_queue=sqs.DeadLetterQueue(max_receive_count=receives, queue=dead_letters),
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
         )
-        self._queues[key] = queue
-        return queue
+
+
+def _construct_id(key: str) -> str:
+    return f"{construct_part(key)}Queue"

@@ -55,8 +55,7 @@ class WatchStack(Stack):
         super().__init__(scope, config.name("watch"), env=env, description="onthedot: alarms and dashboard")
         self._config = config
         topic = self._topic()
-        self.alarms = [alarm(self, config, topic, name, watched) for name, watched in self._all()]
-        dashboard(self, config, self.alarms)
+        dashboard(self, config, [alarm(self, config, topic, watched) for watched in self._all()])
         CfnOutput(self, "AlarmTopic", value=topic.topic_arn)
 
     def _topic(self) -> sns.ITopic:
@@ -76,118 +75,98 @@ class WatchStack(Stack):
             topic.add_subscription(subscriptions.EmailSubscription(self._config.alarm_email))
         return topic
 
-    def _all(self) -> Iterator[tuple[str, Watched]]:
+    def _all(self) -> Iterator[Watched]:
         """Yield each alarm. Two causes share one where the person who is called would do the same."""
         yield from self._of_time()
         yield from self._of_runs()
         yield from self._of_parts()
 
-    def _of_time(self) -> Iterator[tuple[str, Watched]]:
+    def _of_time(self) -> Iterator[Watched]:
         config = self._config
-        yield (
-            "ticks",
-            Watched(
-                metric=own(config, SENT, "SampleCount", MINUTE),
-                threshold=config.shard_groups,
-                below=True,
-                periods=TICK_MINUTES,
-                silence_is_bad=True,
-                why="Ticks are missing: runs that are not yet in a queue start late",
-            ),
+        yield Watched(
+            name="ticks",
+            metric=own(config, SENT, "SampleCount", MINUTE),
+            threshold=config.shard_groups,
+            below=True,
+            periods=TICK_MINUTES,
+            silence_is_bad=True,
+            why="Ticks are missing: runs that are not yet in a queue start late",
         )
-        yield (
-            "lateness",
-            Watched(
-                metric=own(config, LATENESS, "p99", FIVE),
-                threshold=LATE_MS,
-                periods=3,
-                of_them=2,
-                silence_is_bad=config.canary,
-                why="Runs start late, or no run starts at all, not even the canary",
-            ),
+        yield Watched(
+            name="lateness",
+            metric=own(config, LATENESS, "p99", FIVE),
+            threshold=LATE_MS,
+            periods=3,
+            of_them=2,
+            silence_is_bad=config.canary,
+            why="Runs start late, or no run starts at all, not even the canary",
         )
-        yield (
-            "backlog",
-            Watched(
-                metric=own(config, WAITING_LONG, "Sum", LONG_WAITS),
-                threshold=0,
-                why="Runs were sent, and for minutes (push) or an hour (pull) no worker has started them",
-            ),
+        yield Watched(
+            name="backlog",
+            metric=own(config, WAITING_LONG, "Sum", LONG_WAITS),
+            threshold=0,
+            why="Runs were sent, and for minutes (push) or an hour (pull) no worker has started them",
         )
 
-    def _of_runs(self) -> Iterator[tuple[str, Watched]]:
+    def _of_runs(self) -> Iterator[Watched]:
         config = self._config
-        yield (
-            "dead-runs",
-            Watched(
-                metric=own(config, DEAD, "Sum", FIVE), threshold=0, why="Runs failed for good and are dead letters now"
-            ),
+        yield Watched(
+            name="dead-runs",
+            metric=own(config, DEAD, "Sum", FIVE),
+            threshold=0,
+            why="Runs failed for good and are dead letters now",
         )
-        yield (
-            "error-rate",
-            Watched(
-                metric=own(config, SUCCEEDED, "Average", FIVE),
-                threshold=LEAST_SUCCESSES,
-                below=True,
-                periods=3,
-                of_them=2,
-                why="More attempts fail than succeed",
-            ),
+        yield Watched(
+            name="error-rate",
+            metric=own(config, SUCCEEDED, "Average", FIVE),
+            threshold=LEAST_SUCCESSES,
+            below=True,
+            periods=3,
+            of_them=2,
+            why="More attempts fail than succeed",
         )
-        yield (
-            "workers",
-            Watched(
-                metric=own(config, WORKERS_LOST, "Sum", CHECKS),
-                threshold=FEW_LOST,
-                why="Workers died during attempts, or a pool has fewer workers than its minimum",
-            ),
+        yield Watched(
+            name="workers",
+            metric=own(config, WORKERS_LOST, "Sum", CHECKS),
+            threshold=FEW_LOST,
+            why="Workers died during attempts, or a pool has fewer workers than its minimum",
         )
-        yield (
-            "unsettled",
-            Watched(
-                metric=own(config, UNSETTLED, "Sum", LOOKS),
-                threshold=0,
-                why="A fire time without an outcome, or a record or message that the code could not handle",
-            ),
+        yield Watched(
+            name="unsettled",
+            metric=own(config, UNSETTLED, "Sum", LOOKS),
+            threshold=0,
+            why="A fire time without an outcome, or a record or message that the code could not handle",
         )
 
-    def _of_parts(self) -> Iterator[tuple[str, Watched]]:
+    def _of_parts(self) -> Iterator[Watched]:
         config = self._config
-        yield (
-            "undeliverable",
-            Watched(
-                metric=own(config, UNDELIVERABLE, "Sum", LOOKS), threshold=0, why="Messages are in a dead-letter queue"
-            ),
+        yield Watched(
+            name="undeliverable",
+            metric=own(config, UNDELIVERABLE, "Sum", LOOKS),
+            threshold=0,
+            why="Messages are in a dead-letter queue",
         )
-        yield (
-            "faults",
-            Watched(
-                metric=own(config, FAULTS, "Sum", QUARTER),
-                threshold=FEW_FAULTS,
-                why="Steps of ticks fail, or ticks are late: the dispatcher's log names the service",
-            ),
+        yield Watched(
+            name="faults",
+            metric=own(config, FAULTS, "Sum", QUARTER),
+            threshold=FEW_FAULTS,
+            why="Steps of ticks fail, or ticks are late: the dispatcher's log names the service",
         )
-        yield (
-            "throttled",
-            Watched(
-                metric=own(config, THROTTLED, "Sum", FIVE),
-                threshold=FEW_THROTTLED,
-                why="AWS throttles onthedot's calls",
-            ),
+        yield Watched(
+            name="throttled",
+            metric=own(config, THROTTLED, "Sum", FIVE),
+            threshold=FEW_THROTTLED,
+            why="AWS throttles onthedot's calls",
         )
-        yield (
-            "api-errors",
-            Watched(
-                metric=of_aws("ApiGateway", "5XXError", "Sum", FIVE, ApiName=config.name("api"), Stage=config.stage),
-                threshold=FEW_ERRORS,
-                why="The API answers with errors of its own",
-            ),
+        yield Watched(
+            name="api-errors",
+            metric=of_aws("ApiGateway", "5XXError", "Sum", FIVE, ApiName=config.name("api"), Stage=config.stage),
+            threshold=FEW_ERRORS,
+            why="The API answers with errors of its own",
         )
-        yield (
-            "stream-behind",
-            Watched(
-                metric=of_aws("Lambda", "IteratorAge", "Maximum", FIVE, FunctionName=config.name("publisher")),
-                threshold=STREAM_MS,
-                why="Changes of jobs and runs are published more than five minutes late",
-            ),
+        yield Watched(
+            name="stream-behind",
+            metric=of_aws("Lambda", "IteratorAge", "Maximum", FIVE, FunctionName=config.name("publisher")),
+            threshold=STREAM_MS,
+            why="Changes of jobs and runs are published more than five minutes late",
         )

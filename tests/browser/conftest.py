@@ -64,6 +64,12 @@ class Opens(Protocol):
     ) -> Console: ...
 
 
+class OpensIncident(Protocol):
+    """Opens the console of an incident's tenant."""
+
+    def __call__(self, name: str, route: str = "/jobs/{job}") -> Console: ...
+
+
 @pytest.fixture
 def console(world: World, shop: Shop) -> Iterator[Opens]:
     """Open the console of the shop. All its tabs are checked and closed at the end of the test."""
@@ -73,5 +79,19 @@ def console(world: World, shop: Shop) -> Iterator[Opens]:
             route: str | None = "/", theme: str = "light", size: ViewportSize = DESKTOP, role: str = "operator"
         ) -> Console:
             return stack.enter_context(open_console(world.server.url, shop.tokens[role], route, theme, size))
+
+        yield opens
+
+
+@pytest.fixture
+def at_incident(incident_world: tuple[World, dict[str, Scene]]) -> Iterator[OpensIncident]:
+    """Open the console of the tenant to whom an incident happened. `{job}` in a route stands for its job."""
+    world, scenes = incident_world
+    with ExitStack() as stack:
+
+        def opens(name: str, route: str = "/jobs/{job}") -> Console:
+            scene = scenes[name]
+            token = scene.tokens["operator"]
+            return stack.enter_context(open_console(world.server.url, token, route.format(job=scene.job)))
 
         yield opens

@@ -57,19 +57,6 @@ def test_range_grouping_and_name_are_in_the_address(console: Opens) -> None:
     expect(page.get_by_role("button", name="send-digest")).to_be_visible()
 
 
-def test_keys_move_open_and_select(console: Opens) -> None:
-    page = console("/dead-letters").page
-    page.keyboard.press("j")
-    expect(page.get_by_role("button", name="HTTP 503")).to_be_focused()
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("table", name="Runs of this group")).to_be_visible()
-    page.keyboard.press("x")
-    expect(page.get_by_role("checkbox", name=re.compile("of HTTP 504"))).to_be_checked()
-    page.keyboard.press("k")
-    expect(page.get_by_role("button", name="HTTP 503")).to_be_focused()
-
-
 def test_the_preview_is_accessible(console: Opens) -> None:
     opened = console("/dead-letters")
     preview_of(opened, "HTTP 503")

@@ -108,22 +108,6 @@ def test_a_field_is_removed_and_others_stay(console: Opens, api: Api, shop: Shop
     assert (saved["max_runs"], saved["tags"]) == (None, {"team": "core"})
 
 
-def test_a_job_goes_from_an_interval_to_cron(console: Opens, api: Api, shop: Shop) -> None:
-    job = str(api.submit(name="interval", callback_url=shop.at("reports", "interval"), every=3600)["job_id"])
-    page = console(f"/jobs/{job}").page
-    edit(page)
-    page.get_by_role("radio", name="Cron").check()
-    page.get_by_role("textbox", name="Cron").fill("0 6 * * *")
-    page.get_by_role("button", name="Review").click()
-    dialog = page.get_by_role("dialog", name="Review the change of interval")
-    expect(dialog.get_by_role("table", name="Fields that change")).not_to_contain_text("dst")
-    expect(dialog.get_by_role("tabpanel")).to_contain_text("--cron '0 6 * * *'")
-    dialog.get_by_role("button", name="Save version 2").click()
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    saved = api.call("GET", f"/v1/jobs/{job}")[1]
-    assert (saved["cron"], saved["dst"]) == ("0 6 * * *", {"gap": "run_after", "overlap": "once"})
-
-
 def test_the_command_of_an_edit_changes_the_job_as_the_edit_says(console: Opens, api: Api, shop: Shop) -> None:
     job = a_job(api, shop, "commanded")
     assert api.call("PATCH", f"/v1/jobs/{job}", {"requirements": {"memory_mb": 256}})[0] == 200

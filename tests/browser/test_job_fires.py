@@ -9,14 +9,12 @@ from typing import Any
 
 from playwright.sync_api import Route, expect
 
-from tests.browser.conftest import Opens
+from tests.browser.conftest import OpensIncident
 from tests.browser.incidents.incident import Scene
 from tests.browser.incidents.schedules import HERD
 from tests.browser.incidents.targets import LATE_TICK
-from tests.browser.kits.axe import axe_in_each_look
 from tests.browser.kits.console import Console, open_console
 from tests.browser.world.build import World
-from tests.browser.world.shop import Shop
 
 Worlds = tuple[World, dict[str, Scene]]
 
@@ -43,23 +41,15 @@ def late_job(late_world: Worlds, minutes: int) -> Iterator[Console]:
         yield opened
 
 
-def test_a_herd_minute_is_told_with_a_way_to_it(incident_world: Worlds) -> None:
-    world, scenes = incident_world
-    scene = scenes["herd"]
-    with open_console(world.server.url, scene.tokens["operator"], f"/jobs/{scene.job}") as opened:
-        page = opened.page
-        fires = page.get_by_role("region", name="At 00:00 every day")
-        expect(fires).to_contain_text(re.compile(rf"A herd: {HERD} runs\b"))
-        assert opened.watch.count("GET /v1/forecast") <= 1, "one request, and none when the hour has the minute"
-        fires.get_by_role("link", name=re.compile("^Schedule at")).click()
-        expect(page.get_by_role("heading", name=re.compile("^Who fires at .* 0[12]:00"))).to_be_visible()
-        expect(page.locator(".who2")).to_contain_text("others")
-
-
-def test_a_minute_with_few_runs_is_no_herd(console: Opens, shop: Shop) -> None:
-    page = console(f"/jobs/{shop.jobs['settle-payouts']}").page
-    expect(page.get_by_role("table", name="Next fires in both clocks")).to_be_visible()
-    expect(page.get_by_text("A herd:")).to_have_count(0)
+def test_a_herd_minute_is_told_with_a_way_to_it(at_incident: OpensIncident) -> None:
+    opened = at_incident("herd")
+    page = opened.page
+    fires = page.get_by_role("region", name="At 00:00 every day")
+    expect(fires).to_contain_text(re.compile(rf"A herd: {HERD} runs\b"))
+    assert opened.watch.count("GET /v1/forecast") <= 1, "one request, and none when the hour has the minute"
+    fires.get_by_role("link", name=re.compile("^Schedule at")).click()
+    expect(page.get_by_role("heading", name=re.compile("^Who fires at .* 0[12]:00"))).to_be_visible()
+    expect(page.locator(".who2")).to_contain_text("others")
 
 
 def test_an_overdue_fire_is_no_coming_one(late_world: Worlds) -> None:
@@ -69,36 +59,6 @@ def test_an_overdue_fire_is_no_coming_one(late_world: Worlds) -> None:
         expect(card).to_contain_text(re.compile(r"Due 3 min ago, at \d\d:\d\d:\d\d: waiting for the scheduler\."))
         rows = page.get_by_role("table", name="Next fires in both clocks").locator("tbody tr td:last-child")
         expect(rows).to_have_text([re.compile(r"^\d+ s$"), *[re.compile(r"^\d min \d+ s|\d min$")] * 4])
-
-
-def test_the_gap_that_an_overdue_fire_leaves_is_drawn(late_world: Worlds) -> None:
-    with late_job(late_world, 3) as opened:
-        runs = opened.page.get_by_role("region", name="Runs", exact=True)
-        expect(runs.locator(".legend > span").last).to_have_text("overdue")
-        expect(runs.get_by_role("img", name=re.compile("is overdue, waiting for the scheduler"))).to_be_visible()
-        expect(runs.locator("svg.chart .k-due")).to_have_count(1)
-        runs.hover()
-        runs.get_by_role("button", name="View as table").click()
-        expect(runs.get_by_role("row", name=re.compile("Overdue"))).to_contain_text("waiting for the scheduler")
-
-
-def test_an_overdue_fire_is_accessible(late_world: Worlds) -> None:
-    with late_job(late_world, 3) as opened:
-        assert axe_in_each_look(opened) == []
-
-
-def test_a_fire_of_this_moment_is_not_overdue(console: Opens, shop: Shop) -> None:
-    opened = console(None)
-    job = shop.jobs["poll-carrier-status"]
-
-    def fires_now(route: Route) -> None:
-        just_now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        changed(next_fire_time=just_now)(route)
-
-    opened.page.route(f"**/v1/jobs/{job}", fires_now)
-    opened.go(f"/jobs/{job}")
-    expect(opened.page.get_by_role("table", name="Next fires in both clocks")).to_be_visible()
-    expect(opened.page.get_by_text("waiting for the scheduler")).to_have_count(0)
 
 
 def test_the_overview_moves_no_overdue_fire_to_now(late_world: Worlds) -> None:

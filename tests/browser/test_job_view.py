@@ -7,7 +7,7 @@ import time
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Opens
-from tests.browser.kits.console import PHONE, wait_until_held
+from tests.browser.kits.console import wait_until_held
 from tests.browser.world.build import World
 from tests.browser.world.shop import Shop
 from tests.e2e.homes import Api
@@ -45,14 +45,6 @@ def test_why_is_a_sentence_with_a_way_on(console: Opens, shop: Shop) -> None:
     expect(why.get_by_role("link", name="Dead letters")).to_have_attribute("href", re.compile("dead-letters.job_id="))
 
 
-def test_only_the_outcome_is_red(console: Opens, shop: Shop) -> None:
-    page = console(f"/jobs/{shop.jobs['settle-payouts']}").page
-    why = card(page, "^Why$")
-    expect(why).to_contain_text("4 of 4 attempts failed")
-    expect(why.locator(".t-fail")).to_have_text(["failed"])
-    expect(why.locator(".t-fail").locator("..")).to_contain_text(re.compile("^Its last run: failed at"))
-
-
 def test_what_stands_between_backticks_is_code(console: Opens, shop: Shop) -> None:
     opened = console(None)
 
@@ -65,21 +57,6 @@ def test_what_stands_between_backticks_is_code(console: Opens, shop: Shop) -> No
     expect(why.locator(".say")).to_have_text("Run onthedot <b>, or wait.")
     expect(why.locator(".say code")).to_have_text("onthedot <b>")
     expect(why.get_by_title("late")).to_be_visible()
-
-
-def test_a_fire_in_another_year_has_its_year(console: Opens, api: Api, shop: Shop) -> None:
-    gap = {"timezone": "Europe/Berlin", "dst": {"gap": "skip"}}
-    job = api.submit(name="leaps", cron="30 2 28 3 *", callback_url=shop.at("reports", "leaps"), **gap)["job_id"]
-    page = console(f"/jobs/{job}").page
-    rows = page.get_by_role("table", name="Next fires in both clocks").locator("tbody tr")
-    fires = rows.filter(has_text="02:30:00")
-    expect(fires.nth(1)).to_contain_text(re.compile(r"28 Mar 20\d\d"))
-    skipped = rows.filter(has_text="does not exist on")
-    for each in skipped.all():
-        assert "note" in str(each.get_attribute("class"))
-        # The day that is skipped lies before the fire below it.
-        year = int(re.findall(r"on (\d{4})-03-28", each.inner_text())[0])
-        expect(each.locator("xpath=following-sibling::tr[1]")).to_contain_text(f"28 Mar {year + 1}")
 
 
 def test_next_fires_are_shown_in_both_clocks(console: Opens, shop: Shop) -> None:
@@ -170,14 +147,6 @@ def test_a_job_is_paused_resumed_cancelled_and_deleted(console: Opens, api: Api,
     assert api.call("GET", f"/v1/jobs/{job}")[0] == 404
 
 
-def test_a_paused_job_without_known_fires_has_no_empty_table(console: Opens, api: Api, shop: Shop) -> None:
-    job = api.submit(name="rests", every=3600, callback_url=shop.at("reports", "rests"))["job_id"]
-    assert api.call("POST", f"/v1/jobs/{job}/pause")[0] == 200
-    page = console(f"/jobs/{job}").page
-    expect(card(page, "^Every hour$")).to_contain_text("Paused: nothing fires until it is resumed.")
-    expect(page.get_by_role("table", name="Next fires in both clocks")).to_have_count(0)
-
-
 def test_a_schedule_that_has_ended_is_edited_but_not_paused(console: Opens, api: Api, shop: Shop) -> None:
     job = api.submit(name="has-ended", every=2, max_runs=1, callback_url=shop.at("reports", "ended"))["job_id"]
     api.wait_for(job, "COMPLETED", 90)
@@ -190,14 +159,6 @@ def test_a_schedule_that_has_ended_is_edited_but_not_paused(console: Opens, api:
     expect(page.get_by_role("option", name=re.compile("^What happened to has-ended"))).to_be_visible()
     expect(page.get_by_role("option", name=re.compile("^Run has-ended now"))).to_be_visible()
     expect(page.get_by_role("option", name=re.compile("^Pause has-ended"))).to_have_count(0)
-
-
-def test_a_run_that_is_chosen_from_the_history_is_shown(console: Opens, shop: Shop) -> None:
-    page = console(f"/jobs/{shop.jobs['settle-payouts']}").page
-    run = page.get_by_role("region", name=re.compile("^Run of"))
-    page.get_by_role("table", name="Past runs").locator("tbody tr").last.get_by_role("link").click()
-    expect(page).to_have_url(re.compile("run="))
-    expect(run.get_by_role("heading", level=2)).to_be_in_viewport()
 
 
 def test_a_failed_run_is_redriven(console: Opens, api: Api, shop: Shop, world: World) -> None:
@@ -219,23 +180,6 @@ def test_a_running_run_shows_how_long_and_its_deadline(console: Opens, api: Api,
     page = console(f"/jobs/{job}").page
     expect(card(page, "^Run of ")).to_contain_text(re.compile(r"running for \d+ s"))
     expect(card(page, "^Run of ")).to_contain_text(re.compile(r"times out in \d+ s"))
-
-
-def test_a_cancelled_job_that_runs_is_not_called_cancelled(console: Opens, api: Api, shop: Shop) -> None:
-    job = api.submit(name="held", callback_url=shop.at("reports", "hold/held"), timeout_seconds=60)["job_id"]
-    api.wait_for(job, "RUNNING")
-    page = console(f"/jobs/{job}").page
-    page.get_by_role("button", name="Cancel").click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel the job").click()
-    expect(page.get_by_text("held is still running")).to_be_visible()
-
-
-def test_a_link_of_the_palette_asks_before_it_acts(console: Opens, api: Api, shop: Shop) -> None:
-    job = api.submit(name="asked", cron=FAR, callback_url=shop.at("reports", "asked"))["job_id"]
-    opened = console(f"/jobs/{job}?do=pause")
-    opened.page.get_by_role("dialog", name="Pause asked?").get_by_role("button", name="Pause").click()
-    expect(opened.page.get_by_role("button", name="Resume")).to_be_visible()
-    assert opened.route == f"/jobs/{job}"
 
 
 def test_a_link_that_acts_waits_until_the_role_is_known(console: Opens, api: Api, shop: Shop) -> None:
@@ -266,9 +210,3 @@ def test_changes_say_who_and_which_fields(console: Opens, api: Api, shop: Shop) 
     assert api.call("PATCH", f"/v1/jobs/{job}", {"timeout_seconds": 20})[0] == 200
     page = console(f"/jobs/{job}").page
     expect(card(page, "^Changes$")).to_contain_text("console-operator changed it: timeout_seconds")
-
-
-def test_attempts_are_blocks_on_a_phone(console: Opens, shop: Shop) -> None:
-    page = console(f"/jobs/{shop.jobs['settle-payouts']}", size=PHONE).page
-    expect(page.get_by_role("list", name="Attempts").get_by_role("listitem")).to_have_count(4)
-    expect(page.get_by_role("table", name="Attempts side by side")).to_be_hidden()

@@ -3,12 +3,10 @@
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Opens
-from tests.browser.kits.axe import axe
-from tests.browser.kits.console import PHONE, wait_until_held
+from tests.browser.kits.console import wait_until_held
 from tests.browser.world.shop import Shop
 from tests.e2e.homes import Api
 
@@ -58,26 +56,6 @@ def test_filters_are_in_the_address_and_a_link_is_a_view(console: Opens) -> None
     page.get_by_role("group", name="Kind").get_by_role("link", name="All kinds").click()
     page.get_by_label("Priority").select_option("")
     expect(page.get_by_role("link", name="export-orders")).to_be_visible()
-
-
-def test_a_schedule_names_its_zone_where_clocks_differ(console: Opens, api: Api, shop: Shop) -> None:
-    url = shop.at("reports", "zones")
-    api.submit(name="zones-utc", cron="0 4 * * *", callback_url=url)
-    api.submit(name="zones-berlin", cron="0 4 * * *", timezone="Europe/Berlin", callback_url=url)
-    api.submit(name="zones-any", cron="*/30 * * * *", callback_url=url)
-    page = console("/jobs?name=zones-").page
-    expect(page.get_by_role("row", name="zones-utc")).to_contain_text("At 04:00 every day, UTC")
-    expect(page.get_by_role("row", name="zones-berlin").get_by_text("At 04:00 every day", exact=True)).to_be_visible()
-    expect(page.get_by_role("row", name="zones-any").get_by_text("Every 30 minutes", exact=True)).to_be_visible()
-    expect(page.locator(".pager")).to_have_text("3 jobs match, next fire first")
-
-
-def test_a_first_run_that_goes_on_is_no_missing_run(console: Opens, api: Api, shop: Shop) -> None:
-    job = api.submit(name="first-run", callback_url=shop.at("reports", "hold/first"))["job_id"]
-    api.wait_for(job, "RUNNING")
-    page = console("/jobs?name=first-run").page
-    expect(page.locator("td.c-last")).to_have_text("runs now")
-    expect(page.locator(".pager")).to_have_text("1 job matches")
 
 
 def test_a_tag_is_chosen_in_a_dialog(console: Opens) -> None:
@@ -154,23 +132,6 @@ def test_a_bulk_act_has_a_dry_run_a_result_and_a_way_back(console: Opens, api: A
     assert statuses(api, ids) == ["ACTIVE", "ACTIVE", "PAUSED"], "the third was paused before"
 
 
-def test_a_bulk_act_without_a_filter_or_on_many_jobs_has_its_forms(console: Opens, api: Api, shop: Shop) -> None:
-    ids = some_jobs(api, shop, "bulk-forms", 25)
-    page = console("/jobs").page
-    page.keyboard.press("a")
-    bar(page).get_by_role("button", name="Pause").click()
-    bar(page).get_by_text("CLI, curl, Python").click()
-    kinds = [f"onthedot pause --all --kind {kind}" for kind in ("recurring", "one-off", "event")]
-    expect(bar(page).get_by_role("tabpanel")).to_contain_text("\n".join(kinds), use_inner_text=True)
-    page = console("/jobs?name=bulk-forms").page
-    page.get_by_role("checkbox", name=re.compile("all", re.IGNORECASE)).first.check()
-    bar(page).get_by_role("button", name="Pause").click()
-    bar(page).get_by_text("CLI, curl, Python").click()
-    expect(bar(page).get_by_role("tabpanel")).to_contain_text(ids[0])
-    command = bar(page).get_by_role("tabpanel").inner_text()
-    assert sorted(re.findall(r"job_\w+", command)) == sorted(ids)
-
-
 def test_a_bulk_act_on_all_that_match_names_what_failed(console: Opens, api: Api, shop: Shop) -> None:
     ids = some_jobs(api, shop, "bulk-all", 2)
     held = api.submit(name="bulk-all-runs", callback_url=shop.at("reports", "hold/bulk"))["job_id"]
@@ -211,25 +172,3 @@ def test_stop_ends_a_bulk_act_after_the_step_that_runs(console: Opens, api: Api,
     assert len(held) == 1, "no step after Stop"
     gone = [api.call("GET", f"/v1/jobs/{one}")[0] for one in ids].count(404)
     assert gone == 100
-
-
-def test_a_long_name_has_two_lines_on_a_phone(console: Opens, api: Api, shop: Shop) -> None:
-    name = "export-all-orders-of-the-european-region"
-    api.submit(name=name, cron=FAR, callback_url=shop.at("reports", "a/path/that/is/too/long/for/one/line"))
-    page = console(f"/jobs?name={name}", size=PHONE).page
-    for cut in page.locator("tbody tr").first.locator(".cut").all():
-        hidden = cut.evaluate("(one) => [one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight]")
-        assert hidden == [0, 0], cut.inner_text()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_bar_of_actions_is_accessible_on_a_phone(console: Opens, theme: str) -> None:
-    opened = console("/jobs?name=daily-report-0", theme=theme, size=PHONE)
-    page = opened.page
-    page.get_by_role("checkbox", name="Select daily-report-01").check()
-    bar(page).get_by_role("button", name="Pause").click()
-    expect(bar(page).get_by_role("button", name="Pause 1 job")).to_be_visible()
-    name, box = page.get_by_role("link", name="daily-report-01"), page.locator("tr.chosen")
-    assert name.bounding_box()["width"] > 60  # type: ignore[index]
-    expect(box).to_have_count(1)
-    assert axe(page) == []

@@ -7,21 +7,9 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import Opens
 from tests.browser.kits.axe import axe_in_each_look
 from tests.browser.kits.command import run_shown
-from tests.browser.kits.console import PHONE, Console, choose
+from tests.browser.kits.console import Console, choose
 from tests.browser.world.shop import Shop
 from tests.e2e.homes import Api
-
-_BEHIND_BARS = """() => {
-  const [top, tabs] = [".top", ".tabbar"].map((name) => document.querySelector(name).getBoundingClientRect());
-  const controls = [...document.querySelectorAll("main :is(a, button, input, select, textarea, summary)")];
-  const seen = controls.filter((one) => one.tabIndex >= 0 && one.checkVisibility() && !one.closest(".seg"));
-  return [...seen, ...seen.toReversed()].filter((one) => {
-    one.focus();
-    const { top: from, bottom: to } = one.getBoundingClientRect();
-    return from < top.bottom || to > tabs.top;
-  }).map((one) => one.outerHTML);
-}"""
-"""The controls that a bar of the phone covers while they have the focus."""
 
 
 def new_job(console: Opens) -> Console:
@@ -192,23 +180,3 @@ def test_each_kind_of_target_and_time_is_accessible(console: Opens) -> None:
         choose(page, target)
         choose(page, when)
         assert axe_in_each_look(opened) == [], f"{target} {when}"
-
-
-def test_each_choice_is_in_sight_on_a_phone(console: Opens) -> None:
-    page = console("/new", size=PHONE).page
-    for group in ("Target", "When"):
-        box = page.get_by_role("radiogroup", name=group)
-        assert box.evaluate("(group) => group.scrollWidth - group.clientWidth") == 0
-        for label in box.locator("label").all():
-            expect(label).to_be_in_viewport(ratio=1)
-
-
-def test_what_has_the_focus_is_not_behind_the_bars_of_a_phone(console: Opens) -> None:
-    page = console("/new", size=PHONE).page
-    assert page.evaluate(_BEHIND_BARS) == []
-
-
-def test_a_viewer_makes_no_job(console: Opens) -> None:
-    page = console("/new", role="viewer").page
-    expect(page.get_by_role("heading", name="Your role cannot create jobs")).to_be_visible()
-    expect(page.get_by_role("button", name="Create job")).to_have_count(0)

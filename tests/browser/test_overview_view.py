@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Opens
+from tests.browser.conftest import Opens, OpensIncident
 from tests.browser.incidents.incident import Scene
 from tests.browser.incidents.targets import LATE_TICK
 from tests.browser.kits.console import open_console
@@ -57,41 +57,21 @@ def test_a_late_tick_is_in_the_heading_and_in_the_list(late_world: tuple[World, 
         expect(opened.page.get_by_role("banner")).to_contain_text(re.compile("no tick yet|tick .* ago"))
 
 
-def test_the_queue_of_other_tenants_alarms_no_tenant(incident_world: tuple[World, dict[str, Scene]]) -> None:
-    world, scenes = incident_world
+def test_the_queue_of_other_tenants_alarms_no_tenant(at_incident: OpensIncident) -> None:
     for name, is_alarmed in (("ended", False), ("no worker", True)):
-        with open_console(world.server.url, scenes[name].tokens["operator"], "/") as opened:
-            waiting = opened.page.locator(".fig").filter(has_text="Waiting, all tenants")
-            expect(waiting).to_contain_text(re.compile(r"oldest \d+"))
-            expect(waiting.locator(".t-fail")).to_have_count(int(is_alarmed))
+        waiting = at_incident(name, "/").page.locator(".fig").filter(has_text="Waiting, all tenants")
+        expect(waiting).to_contain_text(re.compile(r"oldest \d+"))
+        expect(waiting.locator(".t-fail")).to_have_count(int(is_alarmed))
 
 
-def test_the_heading_speaks_of_the_chosen_range(incident_world: tuple[World, dict[str, Scene]]) -> None:
-    world, scenes = incident_world
-    with open_console(world.server.url, scenes["too late"].tokens["operator"], "/") as opened:
-        heading, lead = opened.page.get_by_role("heading", level=1), opened.page.locator("main .lead").first
-        expect(heading).to_have_text("Overview: All runs were skipped")
-        expect(opened.page.locator(".onoff .k-ok")).to_have_count(0)
-        opened.go("/?range=24h")
-        expect(heading).to_have_text("Overview: All runs were skipped")
-        expect(lead).to_have_text("1 run in the last 24 h, 1 skipped.")
-        opened.go("/?range=15m")
-        expect(heading).to_have_text("Overview: Nothing is running")
-        expect(lead).to_have_text("No run ended in the last 15 min.")
-
-
-def test_the_heading_says_that_runs_of_the_range_failed(incident_world: tuple[World, dict[str, Scene]]) -> None:
-    world, scenes = incident_world
-    with open_console(world.server.url, scenes["failed parent"].tokens["operator"], "/?range=24h") as opened:
-        expect(opened.page.get_by_role("heading", level=1)).to_have_text("Overview: Runs are failing")
-        expect(opened.page.locator("main .lead").first).to_have_text("2 runs in the last 24 h, 2 failed.")
-        opened.go("/?range=15m")
-        expect(opened.page.get_by_role("heading", level=1)).to_have_text("Overview: Nothing is running")
-
-
-def test_a_range_that_cannot_be_read_says_so(console: Opens) -> None:
-    opened = console(None)
-    opened.watch.allow("net::ERR_FAILED", "Failed to load resource")
-    opened.page.route("**/v1/statistics*", lambda route: route.abort())
+def test_the_heading_speaks_of_the_chosen_range(at_incident: OpensIncident) -> None:
+    opened = at_incident("too late", "/")
+    heading, lead = opened.page.get_by_role("heading", level=1), opened.page.locator("main .lead").first
+    expect(heading).to_have_text("Overview: All runs were skipped")
+    expect(opened.page.locator(".onoff .k-ok")).to_have_count(0)
     opened.go("/?range=24h")
-    expect(opened.page.get_by_role("region", name="Throughput")).to_contain_text("not responding")
+    expect(heading).to_have_text("Overview: All runs were skipped")
+    expect(lead).to_have_text("1 run in the last 24 h, 1 skipped.")
+    opened.go("/?range=15m")
+    expect(heading).to_have_text("Overview: Nothing is running")
+    expect(lead).to_have_text("No run ended in the last 15 min.")

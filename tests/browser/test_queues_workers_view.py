@@ -6,9 +6,8 @@ from typing import Any
 
 from playwright.sync_api import Route, expect
 
-from tests.browser.conftest import Opens
+from tests.browser.conftest import Opens, OpensIncident
 from tests.browser.incidents.incident import Scene
-from tests.browser.kits.console import open_console
 from tests.browser.world.build import World
 
 Worlds = tuple[World, dict[str, Scene]]
@@ -66,13 +65,6 @@ def test_an_old_queue_is_named_with_its_age(console: Opens) -> None:
     expect(opened.page.get_by_role("img", name="The oldest has waited 2 h 6 min")).to_be_visible()
 
 
-def test_a_hold_up_of_a_pool_stands_where_its_runs_wait(console: Opens) -> None:
-    page = console("/queues?pool=pull").page
-    held = page.get_by_role("row").filter(has=page.get_by_role("link", name=re.compile("can run train-forecast")))
-    expect(held).to_contain_text(re.compile("^(MEDIUM|LOW)"))  # no run of HIGH waits
-    expect(page.get_by_role("link", name=re.compile("of 3 workers alive"))).to_have_class(re.compile("t-retry"))
-
-
 def test_a_queue_that_cannot_be_read_says_why(console: Opens) -> None:
     opened = console(None)
     unread = {"waiting": None, "delayed": None, "in_flight": None, "dead_letters": None, "error": "SQS did not answer"}
@@ -105,37 +97,12 @@ def test_one_worker_shows_what_it_runs_and_its_latest_runs(console: Opens) -> No
     expect(page).to_have_url(re.compile(r"#/workers$"))
 
 
-def test_figures_of_all_tenants_say_so(incident_world: Worlds) -> None:
-    world, scenes = incident_world
-    with open_console(world.server.url, scenes["ended"].tokens["operator"], "/queues") as opened:
-        page = opened.page
-        card = page.get_by_role("region", name="Queues", exact=True)
-        expect(card.locator(".hint")).to_contain_text("all tenants")
-        expect(page.locator(".lead")).to_contain_text("of all tenants wait")
-        expect(card.get_by_role("rowheader", name=re.compile("pull"))).to_contain_text("no worker serves your tenant")
-        opened.go("/")
-        expect(page.get_by_role("region", name="Queues").locator(".hint")).to_contain_text("all tenants")
-
-
-def test_a_lost_worker_has_no_place_in_use(incident_world: Worlds) -> None:
-    world, scenes = incident_world
-    with open_console(world.server.url, scenes["lost worker"].tokens["operator"], "/workers") as opened:
-        page = opened.page
-        row = page.get_by_role("row", name=re.compile("lost-worker-1"))
-        expect(row.get_by_role("img", name="Lost: none of its 4 places is in use")).to_be_visible()
-        expect(row.locator(".slots .k-ok")).to_have_count(0)
-        expect(row.get_by_role("img", name=re.compile("CPU|Memory"))).to_have_count(0)
-        row.get_by_role("link", name="had 1 run").click()
-        expect(page.locator(".lead")).to_contain_text("It had 1 run, which goes to another worker.")
-        expect(page.get_by_role("link", name="resize-images")).to_be_visible()
-
-
-def test_a_lost_worker_is_told(console: Opens) -> None:
-    lead = console("/workers/worker-eu-3").page.locator(".lead")
-    expect(lead).to_contain_text(re.compile(r"Lost: no heartbeat for"))
-
-
-def test_without_workers_the_page_says_how_to_start_one(world: World) -> None:
-    with open_console(world.server.url, world.server.token, "/workers") as opened:
-        expect(opened.page.get_by_role("heading", name="No workers yet")).to_be_visible()
-        expect(opened.page.get_by_text("onthedot worker --app")).to_be_visible()
+def test_figures_of_all_tenants_say_so(at_incident: OpensIncident) -> None:
+    opened = at_incident("ended", "/queues")
+    page = opened.page
+    card = page.get_by_role("region", name="Queues", exact=True)
+    expect(card.locator(".hint")).to_contain_text("all tenants")
+    expect(page.locator(".lead")).to_contain_text("of all tenants wait")
+    expect(card.get_by_role("rowheader", name=re.compile("pull"))).to_contain_text("no worker serves your tenant")
+    opened.go("/")
+    expect(page.get_by_role("region", name="Queues").locator(".hint")).to_contain_text("all tenants")

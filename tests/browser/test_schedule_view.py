@@ -124,31 +124,6 @@ def test_one_full_minute_of_a_quiet_day_is_a_herd(console: Opens) -> None:
     expect(page.locator(".herds tbody td").nth(2)).to_have_text("40")
 
 
-def test_a_minute_with_a_run_differs_from_one_without(console: Opens) -> None:
-    opened = console(None)
-
-    def sparse(body: Any) -> None:
-        body["minutes"] = [{"time": minute["time"], "runs": n % 2} for n, minute in enumerate(body["minutes"])]
-
-    change_answer(opened.page, "**/v1/forecast?*", sparse)
-    page = opened.go("/schedule")
-    expect(page.locator(".hc[data-at='90']")).to_have_class(re.compile(r"\bh0\b"))
-    expect(page.locator(".hc[data-at='91']")).to_have_class(re.compile(r"\bh1\b"))
-    expect(page.locator(".lead")).to_contain_text("No minute holds more than 20 runs.")
-
-
-def test_a_day_without_runs_says_so(console: Opens) -> None:
-    opened = console(None)
-
-    def empty(body: Any) -> None:
-        body["minutes"] = [{"time": minute["time"], "runs": 0} for minute in body["minutes"]]
-
-    change_answer(opened.page, "**/v1/forecast?*", empty)
-    page = opened.go("/schedule")
-    expect(page.get_by_role("heading", name="No run is due")).to_be_visible()
-    assert axe(page) == []
-
-
 def test_a_phone_shows_hours_as_bars_that_open(console: Opens) -> None:
     page = console("/schedule", size=PHONE).page
     hours = page.locator(".hourbars > li")

@@ -7,7 +7,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Opens
 from tests.browser.kits.axe import axe
-from tests.browser.kits.console import PHONE
 from tests.browser.world.shop import WIDE, Shop
 from tests.e2e.homes import Api
 
@@ -73,13 +72,6 @@ def test_a_node_shows_its_reason_parents_children_and_command(console: Opens, sh
     expect(panel.get_by_role("heading")).to_have_text("transform-revenue")
     panel.get_by_role("link", name="Open job").click()
     expect(page).to_have_url(re.compile(r"#/jobs/job_\w+"))
-
-
-def test_a_phone_shows_steps_in_place_of_the_graph(console: Opens, shop: Shop) -> None:
-    page = console(f"/workflows/{shop.workflow}", size=PHONE).page
-    expect(page.locator(".wsteps > li")).to_have_count(5)
-    expect(page.locator(".wsteps .crit")).to_have_count(5)
-    expect(graph(page)).to_have_count(0)
 
 
 def test_a_wide_workflow_is_a_list_by_pages(console: Opens, shop: Shop) -> None:

@@ -54,15 +54,3 @@ def test_a_run_with_more_retries_than_that_succeeds_at_last(home: Home, api: Api
     times = [arrival.at for arrival in arrivals]
     # The message of a chain that Lambda stopped stays hidden. The sweep sends the run again, a minute later.
     assert max(after - before for before, after in pairwise(times)) < 30_000
-
-
-def test_the_deployed_worker_and_dispatcher_may_loop_and_no_other_function(deployment: Deployment) -> None:
-    lambda_ = deployment.client("lambda")
-    pages = lambda_.get_paginator("list_functions").paginate()
-    ours = [one["FunctionName"] for page in pages for one in page["Functions"]]
-    loops = {
-        name.removeprefix("onthedot-local-"): lambda_.get_function_recursion_config(FunctionName=name)["RecursiveLoop"]
-        for name in ours
-        if name.startswith("onthedot-local-")
-    }
-    assert {name for name, loop in loops.items() if loop == "Allow"} == {"worker", "dispatcher"}

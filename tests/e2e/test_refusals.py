@@ -3,7 +3,7 @@
 import uuid
 from typing import Any
 
-from tests.e2e.homes import Api, Home, until
+from tests.e2e.homes import Api, Home
 
 URL = "http://127.0.0.1:9/x"
 REFUSALS: list[tuple[str, Any, str]] = [
@@ -37,8 +37,3 @@ def test_without_a_good_token_there_is_nothing_not_even_an_unknown_path(api: Api
     for method, path in unknown:
         status, answer = api.call(method, path)
         assert (status, answer["error"]["code"]) in ((404, "not_found"), (405, "method_not_allowed"))
-
-
-def test_health_needs_no_token(api: Api) -> None:
-    anyone = Api(api.url, None)
-    until(lambda: anyone.call("GET", "/v1/health")[1]["status"] == "ok", 150)  # until the first tick it is starting

@@ -1,6 +1,7 @@
 """Each handler imported afresh, with its settings, on moto. Nothing here claims anything: moto ignores conditions."""
 
 import importlib.util
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from localstack.table import table_arguments
@@ -22,7 +24,8 @@ from onthedot.core.schema import SHARDS_PARTITION
 from onthedot.core.slots import queue_name
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs import ticks
-from onthedot.settings import Settings
+from onthedot.settings import Settings, WorkerSettings
+from onthedot.wiring import aws
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 TABLE = "jobs"
@@ -121,3 +124,33 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Settings], ModuleTyp
         return module
 
     return load_handler
+
+
+class Stacks:
+    """The part of CloudFormation that the command asks. moto's own needs packages that are not installed."""
+
+    def __init__(self, output: dict[str, str], name: str) -> None:
+        self._output = output
+        self._name = name
+
+    def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - as boto3 calls it
+        if StackName != self._name:
+            raise ClientError({"Error": {"Code": "ValidationError", "Message": f"no {StackName}"}}, "DescribeStacks")
+        return {"Stacks": [{"Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in self._output.items()]}]}
+
+
+def deploy(monkeypatch: pytest.MonkeyPatch, part: str = "workers", **output: str) -> None:
+    """Make one stack of stage test, with this output."""
+    client = aws.client
+    stacks = Stacks(output, f"onthedot-test-{part}")
+    monkeypatch.setattr(
+        aws, "client", lambda service, **kw: stacks if service == "cloudformation" else client(service, **kw)
+    )
+
+
+@pytest.fixture
+def stage(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stage test, whose workers' stack tells its settings. Its limits are in force at once."""
+    settings = WorkerSettings(**cloud.store_settings, blob_bucket=BUCKET, allow_list={})
+    deploy(monkeypatch, WorkerEnvironment=json.dumps(settings.to_environment()))
+    monkeypatch.setattr("onthedot.gates.manage.IN_FORCE_MS", 1)

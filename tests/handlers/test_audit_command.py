@@ -95,13 +95,6 @@ def test_a_table_that_has_no_jobs_is_no_verdict(cloud: Cloud) -> None:
     assert (result.exit_code, "no job was stored" in result.output) == (2, True), result.output
 
 
-def test_jobs_in_shards_that_are_used_no_more_are_audited_too(used: Cloud) -> None:
-    announce(ShardStore(used.stored), 1, SystemClock().now())
-    for _ in range(8):
-        a_job_with_history(used)
-    assert "jobs: 8," in audit().output
-
-
 def test_an_audit_that_did_not_reach_everything_says_so(used: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "PATIENCE_MS", 0)
     result = audit()

@@ -21,10 +21,6 @@ def auditor(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
     return load("auditor", AuditorSettings(**cloud.store_settings, blob_bucket=BUCKET))
 
 
-def test_an_empty_table_is_audited_and_well(auditor: ModuleType) -> None:
-    assert auditor.handle({}, Context()) == {"jobs": 0, "expected": 0, "holes": 0, "late": 0}
-
-
 def test_a_job_whose_times_all_have_an_outcome_is_well(auditor: ModuleType, cloud: Cloud) -> None:
     a_job_with_history(cloud)
     before = cloud.items()

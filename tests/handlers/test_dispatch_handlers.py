@@ -115,10 +115,6 @@ def test_a_tick_that_fails_stops_no_other(dispatcher: ModuleType, monkeypatch: p
     assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}, {"itemIdentifier": "m2"}]}
 
 
-def test_an_empty_batch_is_nothing_to_do(dispatcher: ModuleType) -> None:
-    assert dispatcher.handle({"Records": []}, Context()) == {"batchItemFailures": []}
-
-
 def test_what_is_no_tick_fails_and_ends_in_the_dead_letter_queue(dispatcher: ModuleType) -> None:
     with pytest.raises(KeyError):
         dispatcher.handle(tick_event("{}"), Context())

@@ -99,14 +99,6 @@ def test_a_large_event_is_kept_apart(handler: ModuleType, cloud: Cloud) -> None:
     assert json.loads(content)["detail"] == {"x": "y" * 50_000}
 
 
-def test_an_event_that_nobody_waits_for_is_taken_and_does_nothing(
-    handler: ModuleType, cloud: Cloud, dead_letters: str
-) -> None:
-    a_waiting_job(handler)
-    assert handler.handle(event({}, source="bank"), Context()) == {"ids": []}
-    assert put_away(cloud, dead_letters) == []
-
-
 def test_what_we_publish_never_comes_back_in(handler: ModuleType) -> None:
     a_waiting_job(handler, on_event={"source": ["onthedot"]})
     assert handler.handle(event({}, "onthedot.run.failed", source="onthedot"), Context()) == {"ids": []}
@@ -139,28 +131,13 @@ def test_an_event_cancels_a_job_once_however_often_it_comes(handler: ModuleType)
     ("bad", "reason"),
     [
         (submit(priority="URGENT"), "priority: is not one of the choices"),
-        (submit(surprise=1), "surprise: unknown field"),
-        (submit(on_event={"source": "x"}), "on_event.source"),
         (event("text", "onthedot.job.submit"), "is not a JSON object"),
-        (event(None, "onthedot.job.submit"), "is not a JSON object"),
         (event({"job_id": "job_nobodys"}, "onthedot.job.cancel"), "there is no such job"),
-        (event({"job_id": "../../health"}, "onthedot.job.cancel"), "job_id: is not the id of a job"),
         (event({"job": "x"}, "onthedot.job.cancel"), "job_id: is missing"),
-        (event([], "onthedot.job.cancel"), "job_id: is missing"),
         (event({}, "onthedot.job.explode"), "unknown command"),
         (event({}, time="today"), "time: is not a time"),
         (event({"x": {"y": "a\ud800b"}}), "detail.x.y: has half of a surrogate pair"),
-        (event({"\udfff": 1}), "detail.?: has half of a surrogate pair"),
-        (event({}, id="\ud800"), "id: has half of a surrogate pair"),
-        (event({}, source="\ud800"), "source: has half of a surrogate pair"),
-        (event({}, "\ud800"), "detail-type: has half of a surrogate pair"),
-        (event({}, resources=["\ud800"]), "resources.0: has half of a surrogate pair"),
-        ({**event({}), "\ud800": 1}, "?: has half of a surrogate pair"),
-        (submit(name="\ud800"), "bad_json: name: has half of a surrogate pair"),
-        (event({"job_id": "\ud800"}, "onthedot.job.cancel"), "job_id: Input should be a valid string"),
-        (event({"n": float("inf")}), "detail.n: is not a number JSON can carry"),
         (event(deep(101)), "is nested deeper than 100 levels"),
-        ({"detail-type": "Order Paid"}, "no event"),
         ("text", "no event"),
     ],
 )

@@ -2,21 +2,12 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
-from onthedot.settings import WorkerSettings
-from onthedot.wiring import aws
-from tests.handlers.conftest import BUCKET, TABLE, Cloud
-
-
-@pytest.fixture(autouse=True)
-def _in_force_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onthedot.gates.manage.IN_FORCE_MS", 1)
+from tests.handlers.conftest import TABLE, deploy
 
 
 def by_table(*arguments: str, table: str = TABLE) -> Result:
@@ -27,36 +18,8 @@ def by_stage(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["limits", *arguments, "--stage", "test"])
 
 
-class Stacks:
-    """The part of CloudFormation that the command asks. moto's own needs packages that are not installed."""
-
-    def __init__(self, output: dict[str, str], name: str) -> None:
-        self._output = output
-        self._name = name
-
-    def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - as boto3 calls it
-        if StackName != self._name:
-            raise ClientError({"Error": {"Code": "ValidationError", "Message": f"no {StackName}"}}, "DescribeStacks")
-        return {"Stacks": [{"Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in self._output.items()]}]}
-
-
-def deploy(monkeypatch: pytest.MonkeyPatch, part: str = "workers", **output: str) -> None:
-    """Make one stack of stage test, with this output."""
-    client = aws.client
-    stacks = Stacks(output, f"onthedot-test-{part}")
-    monkeypatch.setattr(
-        aws, "client", lambda service, **kw: stacks if service == "cloudformation" else client(service, **kw)
-    )
-
-
-@pytest.fixture
-def stage(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = WorkerSettings(**cloud.store_settings, blob_bucket=BUCKET, allow_list={})
-    deploy(monkeypatch, WorkerEnvironment=json.dumps(settings.to_environment()))
-
-
 @pytest.mark.parametrize("limits", [by_table, by_stage])
-@pytest.mark.usefixtures("cloud", "stage")
+@pytest.mark.usefixtures("stage")
 def test_limits_are_set_shown_and_lifted(limits: Callable[..., Result]) -> None:
     made = limits("set", "acme", "--in-flight", "5", "--weight", "3", "--json")
     assert made.exit_code == 0, made.stderr

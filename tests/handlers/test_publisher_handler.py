@@ -162,16 +162,6 @@ def test_what_is_no_job_and_no_run_is_passed_over(publisher: ModuleType, heard: 
     assert heard == []
 
 
-def test_a_record_that_expired_is_no_news(publisher: ModuleType, heard: Heard) -> None:
-    gone = a_run(VirtualClock()).build()
-    assert publisher.handle(batch(stream_record(1, gone, None)), Context()) == {"batchItemFailures": []}
-    assert heard == []
-
-
-def test_an_empty_batch_is_nothing_to_do(publisher: ModuleType) -> None:
-    assert publisher.handle(batch(), Context()) == {"batchItemFailures": []}
-
-
 def test_a_bus_that_cannot_be_used_fails_the_batch_and_is_no_silence(
     publisher: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,15 +1,11 @@
 """`onthedot restore`: its options. `tests/contract/stores/test_restore.py` restores a table."""
 
-import json
-
 import pytest
 from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
-from onthedot.settings import WorkerSettings
 from onthedot.wiring import aws
-from tests.handlers.conftest import BUCKET, TABLE, Cloud
-from tests.handlers.test_limits_command import deploy
+from tests.handlers.conftest import TABLE
 
 STREAM = "arn:aws:dynamodb:us-east-1:123456789012:table/x/stream/2026"
 
@@ -19,9 +15,7 @@ def restore(*arguments: str) -> Result:
 
 
 @pytest.fixture(autouse=True)
-def asked(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
-    settings = WorkerSettings(**cloud.store_settings, blob_bucket=BUCKET, allow_list={})
-    deploy(monkeypatch, WorkerEnvironment=json.dumps(settings.to_environment()))
+def asked(stage: None, monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     calls: list[tuple[object, ...]] = []
 
     def restored(table: str, name: str, *_: object) -> tuple[str, str]:

@@ -14,18 +14,13 @@ from onthedot.core.clock import SystemClock
 from onthedot.core.records import Status
 from onthedot.core.schema import PAYLOADS, blobs_of
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
-from onthedot.settings import WorkerSettings
 from onthedot.wiring import aws
 from tests.builders import a_run
 from tests.handlers.conftest import BUCKET, TABLE, Cloud
-from tests.handlers.test_limits_command import deploy
 
 
 @pytest.fixture(autouse=True)
-def _stage(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = WorkerSettings(**cloud.store_settings, blob_bucket=BUCKET, allow_list={})
-    deploy(monkeypatch, WorkerEnvironment=json.dumps(settings.to_environment()))
-    monkeypatch.setattr("onthedot.gates.manage.IN_FORCE_MS", 1)
+def _settled_at_once(stage: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onthedot.access.tenants.SETTLED_MS", 1)
     monkeypatch.setattr("onthedot.access.tenants.STOPPED_MS", 1)
 

@@ -10,8 +10,7 @@ from onthedot.access.token_store import TokenStore
 from onthedot.access.tokens import authenticate
 from onthedot.cli.main import main
 from onthedot.core.clock import SystemClock
-from tests.handlers.conftest import TABLE, Cloud
-from tests.handlers.test_limits_command import deploy
+from tests.handlers.conftest import TABLE, Cloud, deploy
 
 ADA = ["--tenant", "acme", "--role", "admin", "--name", "ada"]
 

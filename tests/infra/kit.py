@@ -63,6 +63,11 @@ class Assembly:
         [found] = [p for p in self.properties(kind) if p.get(name_property) in wanted]
         return found
 
+    def variables(self, function: str) -> dict[str, str]:
+        """The environment of a function, with references replaced by their names."""
+        made = self.named("AWS::Lambda::Function", "FunctionName", function)["Environment"]["Variables"]
+        return {name: resolve(value) for name, value in made.items()}
+
     def findings(self) -> set[tuple[str, str]]:
         """(rule, construct path) of every finding of cdk-nag, warnings included."""
         report = json.loads((self.directory / "validation-report.json").read_text())
@@ -122,9 +127,7 @@ def short(resource: Any) -> str:
     """`<stack:ExportsOutputFnGetAttJobs0A1B2C3DArn…>/index/due` -> `Jobs/index/due`."""
     text = resolve(resource)
     if queue := re.fullmatch(r"arn:<AWS::Partition>:sqs:[^:]*:[^:]*:onthedot-(?:prod|local)-([a-z-]+)", text):
-        from components.dead_letters import construct_id
-
-        return construct_id(queue[1])
+        return "".join(part.capitalize() for part in queue[1].split("-")) + "Queue"
     if not text.startswith("<"):
         return text
     name, rest = text[1:].split(">", 1)

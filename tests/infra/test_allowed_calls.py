@@ -8,7 +8,7 @@ from context_values import BadContext
 from onthedot.targets import rules
 from onthedot.targets.rules import AllowedCall, AllowList
 from stage_config import StageConfig
-from tests.infra.kit import Assembly, by_action, resolve, statements_of
+from tests.infra.kit import Assembly, by_action, statements_of
 
 CALLS = {
     "lambda:InvokeFunction": {
@@ -26,8 +26,7 @@ def jobs_may(assembly: Assembly) -> dict[str, set[str]]:
 
 
 def told(assembly: Assembly, function: str) -> AllowList:
-    variables = assembly.named("AWS::Lambda::Function", "FunctionName", function)["Environment"]["Variables"]
-    return rules.from_json(json.loads(resolve(variables["ONTHEDOT_ALLOW_LIST"])))
+    return rules.from_json(json.loads(assembly.variables(function)["ONTHEDOT_ALLOW_LIST"]))
 
 
 def test_a_stage_allows_nothing_unless_it_is_told(prod: Assembly) -> None:
@@ -35,22 +34,15 @@ def test_a_stage_allows_nothing_unless_it_is_told(prod: Assembly) -> None:
     assert jobs_may(prod) == {}
 
 
-def test_api_and_worker_are_told_the_list_of_the_context(fargate: Assembly) -> None:
-    expected = AllowList(
-        ("billing-*", "report"),
-        (AllowedCall("sns", "Publish"), AllowedCall("sqs", "SendMessage")),
-    )
-    assert told(fargate, "api") == told(fargate, "worker") == expected
-
-
-def test_jobs_are_granted_exactly_what_is_on_the_list(fargate: Assembly) -> None:
+def test_jobs_are_granted_exactly_what_is_on_the_list_of_api_and_worker(fargate: Assembly) -> None:
+    calls = (AllowedCall("sns", "Publish"), AllowedCall("sqs", "SendMessage"))
+    assert told(fargate, "api") == told(fargate, "worker") == AllowList(("billing-*", "report"), calls)
     assert jobs_may(fargate) == {**CALLS, "sqs:SendMessage": {"arn:aws:sqs:*:*:inbox-*"}}
 
 
 def test_the_worker_is_told_the_role_of_jobs_calls(fargate: Assembly) -> None:
-    variables = fargate.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
     role = "arn:<AWS::Partition>:iam::123456789012:role/onthedot-prod-calls-eu-west-1"
-    assert resolve(variables["ONTHEDOT_CALLS_ROLE"]) == role
+    assert fargate.variables("worker")["ONTHEDOT_CALLS_ROLE"] == role
 
 
 def test_an_action_that_iam_calls_otherwise_is_granted_by_that_name(other: Assembly) -> None:
@@ -66,17 +58,10 @@ def test_the_local_stage_has_something_to_try_of_each(local: Assembly) -> None:
     assert "states:StartExecution" in jobs_may(local)
 
 
-def test_boto3_knows_every_call_that_the_local_stage_allows() -> None:
-    local = StageConfig.from_context({"stage": "local", "local": True})
-    entries = [{name: value for name, value in call.model_dump().items() if value} for call in local.aws_calls]
-    assert StageConfig.from_context({"stage": "prod", "aws_calls": entries}).aws_calls == local.aws_calls
-
-
 @pytest.mark.parametrize(
     "given",
     [
-        "sqs:SendMessage on arn:aws:sqs:*:*:a arn:aws:sqs:*:*:b",
-        ["sqs:SendMessage on arn:aws:sqs:*:*:a  arn:aws:sqs:*:*:b"],
+        "sqs:SendMessage on arn:aws:sqs:*:*:a  arn:aws:sqs:*:*:b",
         [{"service": "sqs", "action": "SendMessage", "resources": ["arn:aws:sqs:*:*:a", "arn:aws:sqs:*:*:b"]}],
     ],
 )
@@ -89,21 +74,13 @@ def test_a_call_names_its_resources_as_text_or_typed(given: object) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        "sqs:SendMessage",
+        "sns:Publish on *, sqs:SendMessage",
         "sqs:SendMessage on ",
-        '["sqs:SendMessage"]',
-        [{"service": "sqs", "action": "SendMessage"}],
         [{"service": "sqs", "action": "SendMessage", "resources": []}],
     ],
 )
 def test_a_call_that_names_no_resources_is_refused_with_advice(given: object) -> None:
     with pytest.raises(BadContext, match=r'aws_calls.*names no resources.*"sqs:SendMessage on \*" for all'):
-        StageConfig.from_context({"stage": "prod", "aws_calls": given})
-
-
-@pytest.mark.parametrize("given", ["sqs:SendMessage on orders", "sqs:SendMessage on arn:aws:sqs:*:*:a, sns:Publish"])
-def test_a_resource_that_is_no_arn_and_a_second_call_without_one_are_refused(given: str) -> None:
-    with pytest.raises(BadContext, match="aws_calls"):
         StageConfig.from_context({"stage": "prod", "aws_calls": given})
 
 

@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from tests.infra.kit import Assembly, resolve
 
 OPEN = {("GET", "/v1/health"), ("GET", "/openapi.json"), ("GET", "/console"), ("GET", "/console/{proxy+}")}
@@ -30,15 +28,10 @@ def stage(assembly: Assembly) -> dict[str, Any]:
     return properties
 
 
-def test_there_are_these_routes_and_no_others(prod: Assembly) -> None:
-    assert set(methods(prod)) == OPEN | GUARDED
-
-
 def test_only_four_gets_do_without_a_token(prod: Assembly) -> None:
-    open_ = {route for route, method in methods(prod).items() if method["AuthorizationType"] == "NONE"}
-    assert open_ == OPEN
+    kinds = {route: method["AuthorizationType"] for route, method in methods(prod).items()}
+    assert kinds == dict.fromkeys(OPEN, "NONE") | dict.fromkeys(GUARDED, "CUSTOM")
     guarded = [method for route, method in methods(prod).items() if route in GUARDED]
-    assert {method["AuthorizationType"] for method in guarded} == {"CUSTOM"}
     assert {method["AuthorizerId"]["Ref"][:15] for method in guarded} == {"TokenAuthorizer"}
 
 
@@ -47,13 +40,6 @@ def test_the_authorizer_sees_the_header_and_a_revoked_token_is_refused_within_a_
     assert authorizer["Type"] == "TOKEN"
     assert authorizer["IdentitySource"] == "method.request.header.Authorization"
     assert authorizer["AuthorizerResultTtlInSeconds"] == 50
-
-
-def test_the_api_is_regional_and_its_stage_is_the_stage(prod: Assembly) -> None:
-    [api] = prod.properties("AWS::ApiGateway::RestApi")
-    assert api["EndpointConfiguration"] == {"Types": ["REGIONAL"]}
-    assert api["MinimumCompressionSize"] == 1024
-    assert stage(prod)["StageName"] == "prod"
 
 
 def test_the_stage_is_throttled(prod: Assembly) -> None:
@@ -74,49 +60,34 @@ def test_access_logs_are_json_without_a_header_or_a_body(prod: Assembly) -> None
     assert "body" not in line.lower()
 
 
-def test_no_log_group_is_kept_for_ever(prod: Assembly) -> None:
-    groups = prod.properties("AWS::Logs::LogGroup")
+def test_no_log_group_is_kept_for_ever(prod: Assembly, fargate: Assembly) -> None:
+    """Also that of API Gateway's own logs, which it would make itself."""
+    groups = [group for assembly in (prod, fargate) for group in assembly.properties("AWS::Logs::LogGroup")]
     assert {group["RetentionInDays"] for group in groups} == {30}
-    names = [resolve(group["LogGroupName"]) for group in prod.properties("AWS::Logs::LogGroup", "api")]
+    names = [resolve(group["LogGroupName"]) for group in groups]
     assert [name for name in names if name.startswith("API-Gateway-Execution-Logs_<Api")]
 
 
-def gateway_errors(assembly: Assembly) -> dict[str, dict[str, Any]]:
-    return {p["ResponseType"]: p for p in assembly.properties("AWS::ApiGateway::GatewayResponse")}
-
-
-@pytest.mark.parametrize(
-    ("kind", "status", "code"),
-    [
-        ("UNAUTHORIZED", "401", "unauthorized"),
-        ("ACCESS_DENIED", "403", "forbidden"),
-        ("MISSING_AUTHENTICATION_TOKEN", "404", "not_found"),
-        ("THROTTLED", "429", "too_many_requests"),
-        ("REQUEST_TOO_LARGE", "413", "too_large"),
-        ("DEFAULT_4XX", None, "bad_request"),
-        ("DEFAULT_5XX", None, "internal"),
-    ],
-)
-def test_what_the_gateway_refuses_has_the_shape_of_every_error(
-    prod: Assembly, kind: str, status: str | None, code: str
-) -> None:
-    response = gateway_errors(prod)[kind]
-    template = response["ResponseTemplates"]["application/json"]
-    body = json.loads(template.replace("$context.error.messageString", '"its own words"'))
-    assert set(body["error"]) == {"code", "message", "details"}
-    assert (body["error"]["code"], body["error"]["details"], response.get("StatusCode")) == (code, [], status)
-    assert template.isascii(), "CloudFormation makes question marks of anything else"
-
-
-def test_a_401_says_which_scheme_to_use(prod: Assembly) -> None:
-    headers = gateway_errors(prod)["UNAUTHORIZED"]["ResponseParameters"]
-    assert headers == {"gatewayresponse.header.WWW-Authenticate": "'Bearer'"}
-
-
-def test_id_and_url_are_in_the_outputs(prod: Assembly) -> None:
-    outputs = prod.template("api")["Outputs"]
-    assert resolve(outputs["ApiId"]["Value"]).startswith("<Api")
-    assert ".execute-api.eu-west-1." in resolve(outputs["ApiUrl"]["Value"])
+def test_what_the_gateway_refuses_has_the_shape_of_every_error(prod: Assembly) -> None:
+    found = {}
+    for response in prod.properties("AWS::ApiGateway::GatewayResponse"):
+        template = response["ResponseTemplates"]["application/json"]
+        assert template.isascii(), "CloudFormation makes question marks of anything else"
+        error = json.loads(template.replace("$context.error.messageString", '"its own words"'))["error"]
+        assert set(error) == {"code", "message", "details"}
+        assert error["details"] == []
+        found[response["ResponseType"]] = (response.get("StatusCode"), error["code"])
+        is_bearer = response.get("ResponseParameters") == {"gatewayresponse.header.WWW-Authenticate": "'Bearer'"}
+        assert is_bearer == (response["ResponseType"] == "UNAUTHORIZED")
+    assert found == {
+        "UNAUTHORIZED": ("401", "unauthorized"),
+        "ACCESS_DENIED": ("403", "forbidden"),
+        "MISSING_AUTHENTICATION_TOKEN": ("404", "not_found"),
+        "THROTTLED": ("429", "too_many_requests"),
+        "REQUEST_TOO_LARGE": ("413", "too_large"),
+        "DEFAULT_4XX": (None, "bad_request"),
+        "DEFAULT_5XX": (None, "internal"),
+    }
 
 
 def test_the_api_is_served_under_the_path_of_its_domain(other: Assembly) -> None:
@@ -137,10 +108,6 @@ def test_outputs_and_function_know_the_url_on_the_domain(other: Assembly, prod: 
     outputs = other.template("api")["Outputs"]
     assert outputs["ApiUrl"]["Value"] == "https://jobs.example.com/sched/"
     assert outputs["DomainTarget"]["Value"]["Fn::GetAtt"][1] == "RegionalDomainName"
-    variables = other.named("AWS::Lambda::Function", "FunctionName", "api")["Environment"]["Variables"]
-    assert variables["ONTHEDOT_PUBLIC_URL"] == "https://jobs.example.com/sched"
     assert prod.properties("AWS::ApiGateway::DomainName") == []
-    assert (
-        prod.named("AWS::Lambda::Function", "FunctionName", "api")["Environment"]["Variables"]["ONTHEDOT_PUBLIC_URL"]
-        == ""
-    )
+    for assembly, url in ((other, "https://jobs.example.com/sched"), (prod, "")):
+        assert assembly.variables("api")["ONTHEDOT_PUBLIC_URL"] == url

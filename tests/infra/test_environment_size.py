@@ -27,30 +27,24 @@ POOLS = [
 ]
 TOO_LARGE = [{**pool, "capabilities": [f"{'x' * 50}-{n}" for n in range(2)]} for pool in POOLS]
 ARNS = ["arn:aws:sqs:eu-west-1:123456789012:orders-incoming", "arn:aws:sqs:eu-west-1:123456789012:orders-returned"]
+ACTIONS = {
+    "sqs": "SendMessage SendMessageBatch GetQueueAttributes",
+    "sns": "Publish PublishBatch",
+    "events": "PutEvents",
+    "dynamodb": "PutItem UpdateItem GetItem TransactWriteItems",
+    "s3": "PutObject GetObject CopyObject",
+    "stepfunctions": "StartExecution",
+    "glue": "StartJobRun",
+    "batch": "SubmitJob",
+    "ecs": "RunTask",
+    "kinesis": "PutRecords",
+    "firehose": "PutRecordBatch",
+    "rds-data": "ExecuteStatement",
+}
 CALLS = [
     {"service": service, "action": action, "resources": ARNS}
-    for service, action in (
-        ("sqs", "SendMessage"),
-        ("sqs", "SendMessageBatch"),
-        ("sqs", "GetQueueAttributes"),
-        ("sns", "Publish"),
-        ("sns", "PublishBatch"),
-        ("events", "PutEvents"),
-        ("dynamodb", "PutItem"),
-        ("dynamodb", "UpdateItem"),
-        ("dynamodb", "GetItem"),
-        ("dynamodb", "TransactWriteItems"),
-        ("s3", "PutObject"),
-        ("s3", "GetObject"),
-        ("s3", "CopyObject"),
-        ("stepfunctions", "StartExecution"),
-        ("glue", "StartJobRun"),
-        ("batch", "SubmitJob"),
-        ("ecs", "RunTask"),
-        ("kinesis", "PutRecords"),
-        ("firehose", "PutRecordBatch"),
-        ("rds-data", "ExecuteStatement"),
-    )
+    for service, actions in ACTIONS.items()
+    for action in actions.split()
 ]
 FUNCTIONS = [f"{team}-nightly-*" for team in TEAMS]
 

@@ -84,19 +84,6 @@ def test_no_export_vanishes_that_a_deployed_stack_imports(assemblies: dict[str, 
         assert stuck(assemblies[before], assemblies[after]) == set(), f"from {before} to {after}"
 
 
-def test_the_last_fargate_pool_leaves_its_stack_behind(assemblies: dict[str, Assembly]) -> None:
-    """The case that the test above must see: the stack imports, and the app without a pool does not have it."""
-    before, after = assemblies["a Fargate pool with a shell"], assemblies["plain"]
-    assert "fargate" in set(before.stacks) - set(after.stacks)
-    assert any(name.startswith("onthedot-prod-api:") for name in imports(before.template("fargate")))
-
-
-def test_no_queue_of_runs_is_exported(assemblies: dict[str, Assembly]) -> None:
-    for assembly in assemblies.values():
-        of_queues = {name for name in exports(assembly) if name.startswith("onthedot-prod-queues:")}
-        assert {name.split("FnGetAtt")[1].split("Queue")[0] for name in of_queues} == {"Tick", "ScheduleDlq"}
-
-
 def test_stacks_that_know_the_queues_by_name_are_deployed_after_them(assemblies: dict[str, Assembly]) -> None:
     made = assemblies["two Fargate pools"]
     artifacts = json.loads((made.directory / "manifest.json").read_text())["artifacts"]

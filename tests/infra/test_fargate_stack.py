@@ -7,34 +7,18 @@ import pytest
 
 from onthedot.core.pools import pools_from_text
 from onthedot.settings import WorkerSettings
-from tests.infra.kit import STACKS, Assembly, by_action, resolve, statements_of
+from tests.infra.kit import Assembly, by_action, resolve, statements_of
+from tests.infra.test_functions import PULL, RUNS, WORKING, all_of, on
 
-POOLS = ["pull", "render"]
+POOLS = ("pull", "render")
 OWN_QUEUES = {"RenderHighQueue", "RenderMediumQueue", "RenderLowQueue"}
-RUNS = {
-    "LongQueue",
-    *(f"{pool}{priority}Queue" for pool in ("Default", "Pull", "Render") for priority in ("High", "Medium", "Low")),
-}
-# A task that works on the queues itself: exactly this.
-DIRECT_MAY = {
-    "dynamodb:Query": {"Jobs", "Jobs/index/due"},
-    "dynamodb:GetItem": {"Jobs"},
-    "dynamodb:BatchGetItem": {"Jobs"},
-    "dynamodb:PartiQLInsert": {"Jobs"},
-    "dynamodb:PartiQLUpdate": {"Jobs"},
-    "dynamodb:UpdateItem": {"Jobs"},
-    "dynamodb:PutItem": {"Jobs"},
-    "sqs:ReceiveMessage": OWN_QUEUES,
-    "sqs:DeleteMessage": OWN_QUEUES,
-    "sqs:ChangeMessageVisibility": OWN_QUEUES,
-    "sqs:SendMessage": RUNS,
-    "s3:GetObject": {"Blobs/*"},
-    "s3:PutObject": {"Blobs/results/*"},
-    "s3:ListBucket": {"Blobs"},
-    "ecs:UpdateTaskProtection": {"arn:<AWS::Partition>:ecs:eu-west-1:123456789012:task/onthedot-prod-workers/*"},
-    # The calls of jobs are made with the role of jobs' calls.
-    "sts:AssumeRole": {"arn:<AWS::Partition>:iam::123456789012:role/onthedot-prod-calls-eu-west-1"},
-}
+DIRECT_MAY = all_of(
+    WORKING,
+    on(RUNS | OWN_QUEUES, "sqs", "SendMessage"),
+    on(OWN_QUEUES, "sqs", PULL),
+    on({"arn:<AWS::Partition>:ecs:eu-west-1:123456789012:task/onthedot-prod-workers/*"}, "ecs", "UpdateTaskProtection"),
+)
+"""What a task may do that works on the queues itself."""
 
 
 def task(assembly: Assembly, pool: str) -> dict[str, Any]:
@@ -78,24 +62,19 @@ def policy_of(assembly: Assembly, alarm_: dict[str, Any]) -> dict[str, Any]:
     return steps
 
 
-def test_there_is_no_such_stack_without_such_a_pool(prod: Assembly, fargate: Assembly) -> None:
-    assert prod.stacks == tuple(sorted(STACKS))
-    assert fargate.stacks == tuple(sorted([*STACKS, "fargate"]))
-
-
-@pytest.mark.parametrize("pool", POOLS)
-def test_a_deployment_keeps_the_number_of_tasks_of_a_service(fargate: Assembly, pool: str) -> None:
-    """With the property in the template, CloudFormation would set it with each change of the service."""
-    assert "DesiredCount" not in service(fargate, pool)
-
-
-@pytest.mark.parametrize("pool", POOLS)
-def test_a_service_has_no_load_balancer_and_goes_back_to_what_worked(fargate: Assembly, pool: str) -> None:
-    made = service(fargate, pool)
-    assert made["LaunchType"] == "FARGATE"
-    assert "LoadBalancers" not in made
-    assert "ServiceRegistries" not in made
-    assert made["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
+def test_a_service_keeps_its_number_of_tasks_and_nobody_can_call_in(fargate: Assembly) -> None:
+    [(group, made_group)] = fargate.of_type("AWS::EC2::SecurityGroup").items()
+    assert "SecurityGroupIngress" not in made_group["Properties"]
+    assert not fargate.of_type("AWS::EC2::SecurityGroupIngress")
+    for pool in POOLS:
+        made = service(fargate, pool)
+        assert made["LaunchType"] == "FARGATE"
+        # With the number in the template, CloudFormation would set it with each change of the service.
+        assert not {"DesiredCount", "LoadBalancers", "ServiceRegistries"} & set(made)
+        assert made["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
+        network = made["NetworkConfiguration"]["AwsvpcConfiguration"]
+        assert network["SecurityGroups"] == [{"Fn::GetAtt": [group, "GroupId"]}]
+        assert "PortMappings" not in container(fargate, pool)
 
 
 def test_nothing_in_the_stack_is_paid_by_the_hour_while_no_task_runs(fargate: Assembly) -> None:
@@ -104,16 +83,6 @@ def test_nothing_in_the_stack_is_paid_by_the_hour_while_no_task_runs(fargate: As
     assert [t for t in sorted(types) if t.endswith(paid)] == []
     endpoints = fargate.properties("AWS::EC2::VPCEndpoint")
     assert {endpoint["VpcEndpointType"] for endpoint in endpoints} == {"Gateway"}
-
-
-@pytest.mark.parametrize("pool", POOLS)
-def test_nobody_can_call_in(fargate: Assembly, pool: str) -> None:
-    assert "PortMappings" not in container(fargate, pool)
-    [group] = fargate.of_type("AWS::EC2::SecurityGroup").items()
-    network = service(fargate, pool)["NetworkConfiguration"]["AwsvpcConfiguration"]
-    assert network["SecurityGroups"] == [{"Fn::GetAtt": [group[0], "GroupId"]}]
-    assert "SecurityGroupIngress" not in group[1]["Properties"]
-    assert not fargate.of_type("AWS::EC2::SecurityGroupIngress")
 
 
 def test_the_network_has_two_zones_of_any_region_and_is_logged(fargate: Assembly) -> None:
@@ -135,34 +104,31 @@ def test_a_network_that_is_given_is_used_and_leads_out_by_itself(other: Assembly
     assert group["VpcId"] == "vpc-12345678"
 
 
-@pytest.mark.parametrize(("pool", "cpu", "memory"), [("pull", "1024", "2048"), ("render", "512", "1024")])
-def test_tasks_have_the_size_that_the_pool_says(fargate: Assembly, pool: str, cpu: str, memory: str) -> None:
-    made = task(fargate, pool)
-    assert (made["Cpu"], made["Memory"]) == (cpu, memory)
+@pytest.mark.parametrize(
+    ("pool", "size", "most", "init"), [("pull", ("1024", "2048"), 5, False), ("render", ("512", "1024"), 10, True)]
+)
+def test_a_task_is_as_its_pool_says_and_can_change_nothing_but_its_scratch_volume(
+    fargate: Assembly, pool: str, size: tuple[str, str], most: int, init: bool
+) -> None:
+    made, inside = task(fargate, pool), container(fargate, pool)
+    assert (made["Cpu"], made["Memory"]) == size
     assert made["RuntimePlatform"] == {"CpuArchitecture": "ARM64", "OperatingSystemFamily": "LINUX"}
-
-
-@pytest.mark.parametrize("pool", POOLS)
-def test_a_task_can_change_nothing_but_its_scratch_volume(fargate: Assembly, pool: str) -> None:
-    made = container(fargate, pool)
-    assert made["ReadonlyRootFilesystem"] is True
-    assert made["MountPoints"] == [{"ContainerPath": "/tmp", "ReadOnly": False, "SourceVolume": "scratch"}]
-    assert task(fargate, pool)["Volumes"] == [{"Name": "scratch"}]
-    assert made["LinuxParameters"]["Capabilities"] == {"Drop": ["ALL"]}
-    assert "Privileged" not in made
-
-
-@pytest.mark.parametrize("pool", POOLS)
-def test_a_task_that_must_end_has_two_minutes(fargate: Assembly, pool: str) -> None:
-    assert container(fargate, pool)["StopTimeout"] == 120
-
-
-@pytest.mark.parametrize("pool", POOLS)
-def test_a_task_logs_into_a_group_that_forgets_and_never_waits_for_it(fargate: Assembly, pool: str) -> None:
-    logging = container(fargate, pool)["LogConfiguration"]
-    assert (logging["LogDriver"], logging["Options"]["mode"]) == ("awslogs", "non-blocking")
-    group = fargate.of_type("AWS::Logs::LogGroup")[logging["Options"]["awslogs-group"]["Ref"]]["Properties"]
-    assert (group["LogGroupName"], group["RetentionInDays"]) == (f"/onthedot/prod/worker-{pool}", 30)
+    assert made["Volumes"] == [{"Name": "scratch"}]
+    assert inside["ReadonlyRootFilesystem"] is True
+    assert inside["MountPoints"] == [{"ContainerPath": "/tmp", "ReadOnly": False, "SourceVolume": "scratch"}]
+    assert inside["LinuxParameters"]["Capabilities"] == {"Drop": ["ALL"]}
+    # Beside a shell, an init process would show the token in its environment.
+    assert inside["LinuxParameters"]["InitProcessEnabled"] is init
+    assert "Privileged" not in inside
+    assert inside["StopTimeout"] == 120
+    assert inside["LogConfiguration"]["Options"]["mode"] == "non-blocking", "it never waits for its log"
+    targets = fargate.properties("AWS::ApplicationAutoScaling::ScalableTarget")
+    [target] = [t for t in targets if f"<{pool.capitalize()}Service" in resolve(t["ResourceId"])]
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (0, most)
+    assert target["ScalableDimension"] == "ecs:service:DesiredCount"
+    # The service makes its role in an account that has none. In an account that has it, a resource would fail.
+    assert "RoleARN" not in target
+    assert not fargate.of_type("AWS::IAM::ServiceLinkedRole")
 
 
 def test_an_ordinary_task_is_told_what_the_worker_function_is_told(fargate: Assembly) -> None:
@@ -170,9 +136,9 @@ def test_an_ordinary_task_is_told_what_the_worker_function_is_told(fargate: Asse
     settings = WorkerSettings.from_environment(told)
     assert pools_from_text(settings.pools).all == fargate.config.all_pools
     assert settings.allow_private_targets is False
-    function = fargate.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
+    function = fargate.variables("worker")
     ours = {name: value for name, value in told.items() if name.startswith("ONTHEDOT_")}
-    assert ours == {name: resolve(value) for name, value in function.items() if name.startswith("ONTHEDOT_")}
+    assert ours == {name: value for name, value in function.items() if name.startswith("ONTHEDOT_")}
     assert "Secrets" not in container(fargate, "render")
 
 
@@ -221,100 +187,62 @@ def test_only_what_starts_a_task_with_a_shell_reads_its_token(fargate: Assembly)
     assert readers == {task(fargate, "pull")["ExecutionRoleArn"]["Fn::GetAtt"][0]}
 
 
-def test_beside_a_shell_no_process_shows_the_token_in_its_environment(fargate: Assembly) -> None:
-    assert container(fargate, "pull")["LinuxParameters"]["InitProcessEnabled"] is False
-    assert container(fargate, "render")["LinuxParameters"]["InitProcessEnabled"] is True
+def watching(assembly: Assembly, name: str) -> tuple[str, set[str], tuple[Any, ...], list[tuple[int, int]]]:
+    """The expression of an alarm, its metrics, when it goes off, and its steps: from how many, and by how many."""
+    made = alarm(assembly, name)
+    expression, metrics = math_of(made)
+    names = {metric.removeprefix("ApproximateNumberOfMessages") for metric, _, _ in metrics.values()}
+    assert len(metrics) <= 10, "CloudWatch takes no more in one alarm"
+    assert {statistic for metric, statistic, _ in metrics.values() if metric != "CPUUtilization"} == {"Maximum"}
+    assert len({queue for metric, _, queue in metrics.values() if metric != "CPUUtilization"}) == 3
+    assert made["TreatMissingData"] == "notBreaching"
+    policy = policy_of(assembly, made)
+    assert policy["MetricAggregationType"] == "Minimum"
+    # Bounds count from the threshold: so many missing, and one.
+    steps = [
+        (1 + step.get("MetricIntervalLowerBound", -1), step["ScalingAdjustment"]) for step in policy["StepAdjustments"]
+    ]
+    of_periods = (made.get("DatapointsToAlarm"), made["EvaluationPeriods"])
+    goes_off = (made["ComparisonOperator"], made["Threshold"], of_periods, policy["AdjustmentType"], policy["Cooldown"])
+    return expression, names, goes_off, steps
 
 
-@pytest.mark.parametrize(("pool", "most"), [("pull", 5), ("render", 10)])
-def test_tasks_are_none_to_as_many_as_the_pool_says(fargate: Assembly, pool: str, most: int) -> None:
-    targets = fargate.properties("AWS::ApplicationAutoScaling::ScalableTarget")
-    [target] = [t for t in targets if f"<{pool.capitalize()}Service" in resolve(t["ResourceId"])]
-    assert (target["MinCapacity"], target["MaxCapacity"]) == (0, most)
-    assert target["ScalableDimension"] == "ecs:service:DesiredCount"
-
-
-def test_service_linked_roles_are_made_by_their_services_in_an_account_that_has_none(fargate: Assembly) -> None:
-    targets = fargate.properties("AWS::ApplicationAutoScaling::ScalableTarget")
-    assert targets
-    assert not [target for target in targets if "RoleARN" in target]
-    assert not fargate.of_type("AWS::IAM::ServiceLinkedRole"), "it would fail in an account that has the role"
-
-
-def test_as_soon_as_one_run_waits_a_task_is_missing_and_more_by_the_backlog_of_each(fargate: Assembly) -> None:
-    missing = alarm(fargate, "render-missing-tasks")
-    expression, metrics = math_of(missing)
-    waiting = ", ".join(f"w{number}" for number in range(6))
-    assert expression == f"CEIL(SUM([{waiting}]) / 10) - FILL(tasks, 0)"
-    assert metrics.pop("tasks")[:2] == ("CPUUtilization", "SampleCount")
-    assert {(name, statistic) for name, statistic, _ in metrics.values()} == {
-        ("ApproximateNumberOfMessagesVisible", "Maximum"),
-        ("ApproximateNumberOfMessagesDelayed", "Maximum"),
-    }
-    assert len({queue for _, _, queue in metrics.values()}) == 3
-    # The newest minute alone, whose tasks may not have arrived, starts nothing.
-    assert (missing["Threshold"], missing["DatapointsToAlarm"], missing["EvaluationPeriods"]) == (1, 2, 3)
-    assert missing["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-    assert missing["TreatMissingData"] == "notBreaching"
+WAITING = [f"w{number}" for number in range(6)]
 
 
 @pytest.mark.parametrize(("pool", "steps"), [("pull", [1, 2, 4]), ("render", [1, 2, 4, 8])])
-def test_missing_tasks_are_started_in_doubling_steps(fargate: Assembly, pool: str, steps: list[int]) -> None:
-    policy = policy_of(fargate, alarm(fargate, f"{pool}-missing-tasks"))
-    assert policy["AdjustmentType"] == "ChangeInCapacity"
-    assert policy["Cooldown"] == 300
-    assert policy["MetricAggregationType"] == "Minimum"
-    # Bounds count from the threshold: so many missing, and one.
-    begins = [1 + step["MetricIntervalLowerBound"] for step in policy["StepAdjustments"]]
-    assert begins == [step["ScalingAdjustment"] for step in policy["StepAdjustments"]] == steps
-    ends = [step.get("MetricIntervalUpperBound") for step in policy["StepAdjustments"]]
-    assert ends == [*(step - 1 for step in steps[1:]), None]
+def test_as_soon_as_one_run_waits_a_task_is_missing_and_more_by_the_backlog_of_each(
+    fargate: Assembly, pool: str, steps: list[int]
+) -> None:
+    expression, names, goes_off, found = watching(fargate, f"{pool}-missing-tasks")
+    assert expression == f"CEIL(SUM([{', '.join(WAITING)}]) / 10) - FILL(tasks, 0)"
+    assert names == {"Visible", "Delayed", "CPUUtilization"}
+    # The newest minute alone, whose tasks may not have arrived, starts nothing.
+    assert goes_off == ("GreaterThanOrEqualToThreshold", 1, (2, 3), "ChangeInCapacity", 300)
+    assert found == [(step, step) for step in steps]
 
 
 def test_tasks_that_are_too_many_for_ten_minutes_are_stopped_in_doubling_steps(fargate: Assembly) -> None:
-    surplus = alarm(fargate, "render-surplus-tasks")
-    expression, metrics = math_of(surplus)
-    waiting = " + ".join(f"w{number}" for number in range(6))
-    # Two runs side by side in a task.
-    assert expression == f"tasks - CEIL(({waiting}) / 10) - CEIL((f0 + f1 + f2) / 2)"
-    assert {metrics[f"f{number}"][:2] for number in range(3)} == {("ApproximateNumberOfMessagesNotVisible", "Maximum")}
-    assert metrics["tasks"][:2] == ("CPUUtilization", "SampleCount")
-    assert len(metrics) == 10, "CloudWatch takes no more in one alarm"
-    assert (surplus["Threshold"], surplus["EvaluationPeriods"]) == (1, 10)
-    assert surplus["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-    assert surplus["TreatMissingData"] == "notBreaching"
-    policy = policy_of(fargate, surplus)
-    assert (policy["AdjustmentType"], policy["Cooldown"]) == ("ChangeInCapacity", 600)
-    assert policy["MetricAggregationType"] == "Minimum"
-    steps = [(1 + step["MetricIntervalLowerBound"], step["ScalingAdjustment"]) for step in policy["StepAdjustments"]]
+    expression, names, goes_off, steps = watching(fargate, "render-surplus-tasks")
+    # Two runs side by side in a task. No `FILL` and no `SUM`: a value that has not arrived may be that of a run in its
+    # tenth hour.
+    assert expression == f"tasks - CEIL(({' + '.join(WAITING)}) / 10) - CEIL((f0 + f1 + f2) / 2)"
+    assert names == {"Visible", "Delayed", "NotVisible", "CPUUtilization"}
+    assert goes_off == ("GreaterThanOrEqualToThreshold", 1, (None, 10), "ChangeInCapacity", 600)
     assert steps == [(1, -1), (2, -2), (4, -4), (8, -8)]
 
 
 def test_tasks_that_cannot_protect_themselves_end_together_when_nothing_waited_or_ran(fargate: Assembly) -> None:
-    idle = alarm(fargate, "pull-idle")
-    expression, metrics = math_of(idle)
-    assert expression == " + ".join(metrics)
-    assert sorted(name for name, _, _ in metrics.values()) == sorted(
-        3 * [f"ApproximateNumberOfMessages{state}" for state in ("Visible", "NotVisible", "Delayed")]
-    )
-    assert (idle["Threshold"], idle["EvaluationPeriods"]) == (0, 10)
-    assert idle["ComparisonOperator"] == "LessThanOrEqualToThreshold"
-    assert idle["TreatMissingData"] == "notBreaching"
-    policy = policy_of(fargate, idle)
-    assert policy["AdjustmentType"] == "ExactCapacity"
-    assert policy["StepAdjustments"] == [{"MetricIntervalUpperBound": 0, "ScalingAdjustment": 0}]
-    names = {made["AlarmName"] for made in fargate.properties("AWS::CloudWatch::Alarm", "fargate")}
-    assert {name for name in names if name.endswith(("idle", "surplus-tasks"))} == {
+    expression, names, goes_off, steps = watching(fargate, "pull-idle")
+    assert sorted(expression.split(" + ")) == sorted([*WAITING, "f0", "f1", "f2"])
+    assert names == {"Visible", "Delayed", "NotVisible"}
+    assert goes_off[:4] == ("LessThanOrEqualToThreshold", 0, (None, 10), "ExactCapacity")
+    assert steps == [(0, 0)]
+    alarms = {made["AlarmName"] for made in fargate.properties("AWS::CloudWatch::Alarm", "fargate")}
+    assert {name for name in alarms if name.endswith(("idle", "surplus-tasks"))} == {
         "onthedot-prod-pull-idle",
         "onthedot-prod-render-surplus-tasks",
     }
-
-
-def test_no_alarm_that_stops_tasks_invents_a_value_for_a_minute(fargate: Assembly) -> None:
-    """The value that has not arrived may be that of a run in its tenth hour."""
-    for name in ("pull-idle", "render-surplus-tasks"):
-        assert "FILL" not in math_of(alarm(fargate, name))[0]
-        assert "SUM" not in math_of(alarm(fargate, name))[0]
 
 
 def test_the_backlog_of_a_task_is_for_the_stage_to_say(other: Assembly) -> None:

@@ -9,7 +9,7 @@ from onthedot import settings
 from onthedot.access.tenants import SETTLED_MS
 from onthedot.core.pools import Pools, pools_from_text
 from onthedot.core.schema import STATISTICS_PREFIX
-from tests.infra.kit import ROOT, Assembly, as_list, by_action, resolve, short, statements_of
+from tests.infra.kit import ROOT, Assembly, as_list, by_action, short, statements_of
 
 SETTINGS: dict[str, type[settings.Settings]] = {
     "api": settings.ApiSettings,
@@ -23,126 +23,91 @@ SETTINGS: dict[str, type[settings.Settings]] = {
     "statistics": settings.StatisticsSettings,
 }
 NAMES = sorted(SETTINGS)
-DLQS = "arn:<AWS::Partition>:sqs:eu-west-1:123456789012:onthedot-prod-*-dlq"
+Grants = dict[str, set[str]]
+"""The resources of each action, by their short names: `Jobs` is the table, `Blobs` the bucket."""
+
+
+def on(resources: set[str], service: str, actions: str) -> Grants:
+    return {f"{service}:{action}": resources for action in actions.split()}
+
+
+def all_of(*grants: Grants) -> Grants:
+    names = {action for one in grants for action in one}
+    return {action: set().union(*(one.get(action, ()) for one in grants)) for action in names}
+
+
+TABLE, INDEX, BLOBS = {"Jobs"}, {"Jobs/index/due"}, {"Blobs/*"}
+DLQS = {"arn:<AWS::Partition>:sqs:eu-west-1:123456789012:onthedot-prod-*-dlq"}
 PUSHED = {"DefaultHighQueue", "DefaultMediumQueue", "DefaultLowQueue", "LongQueue"}
 PULLED = {"PullHighQueue", "PullMediumQueue", "PullLowQueue"}
 RUNS = PUSHED | PULLED
 OWN_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
-CONSUME = ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes", "GetQueueUrl")
-# Besides their own logs and traces, exactly this. `Jobs` is the table, `Blobs` the bucket.
-MAY: dict[str, dict[str, set[str]]] = {
-    "api": {
-        "dynamodb:GetItem": {"Jobs"},
-        "dynamodb:BatchGetItem": {"Jobs"},
+PULL = "ReceiveMessage DeleteMessage ChangeMessageVisibility"
+CONSUME = f"{PULL} GetQueueAttributes GetQueueUrl"
+PUT_AWAY = "SendMessage GetQueueAttributes GetQueueUrl"
+"""Lambda reports the failures of a function to its dead-letter queue, in its name."""
+MOVES = "GetItem BatchGetItem Query PutItem UpdateItem PartiQLInsert PartiQLUpdate"
+OF_STREAM = all_of(
+    on({"Jobs/stream"}, "dynamodb", "DescribeStream GetRecords GetShardIterator"), on({"*"}, "dynamodb", "ListStreams")
+)
+WORKING = all_of(
+    on(TABLE, "dynamodb", MOVES),
+    on(INDEX, "dynamodb", "Query"),
+    on(BLOBS, "s3", "GetObject"),
+    on({"Blobs/results/*"}, "s3", "PutObject"),
+    on({"Blobs"}, "s3", "ListBucket"),
+    # The calls of jobs are made with the role of jobs' calls.
+    on({"arn:<AWS::Partition>:iam::123456789012:role/onthedot-prod-calls-eu-west-1"}, "sts", "AssumeRole"),
+)
+"""What every worker may do, wherever it runs."""
+# Besides their own logs and traces, exactly this.
+MAY: dict[str, Grants] = {
+    "api": all_of(
         # An export reads the whole table, by pages, and first about how many items it has.
-        "dynamodb:Scan": {"Jobs"},
-        "dynamodb:DescribeTable": {"Jobs"},
-        "dynamodb:Query": {"Jobs", "Jobs/index/due", "Jobs/index/listing", "Jobs/index/failures"},
-        "dynamodb:PutItem": {"Jobs"},
-        "dynamodb:DeleteItem": {"Jobs"},
-        "dynamodb:UpdateItem": {"Jobs"},
-        "dynamodb:PartiQLInsert": {"Jobs"},
-        "dynamodb:PartiQLUpdate": {"Jobs"},
-        "dynamodb:BatchWriteItem": {"Jobs"},
-        "sqs:SendMessage": RUNS,
-        "sqs:GetQueueAttributes": RUNS | {DLQS},
-        "cloudwatch:GetMetricData": {"*"},
+        on(TABLE, "dynamodb", f"{MOVES} DeleteItem BatchWriteItem Scan DescribeTable"),
+        on({*INDEX, "Jobs/index/listing", "Jobs/index/failures"}, "dynamodb", "Query"),
+        on(RUNS, "sqs", "SendMessage"),
+        on(RUNS | DLQS, "sqs", "GetQueueAttributes"),
+        on({"*"}, "cloudwatch", "GetMetricData"),
         # Workers that have only a token get their runs through it.
-        "sqs:ReceiveMessage": PULLED,
-        "sqs:DeleteMessage": PULLED,
-        "sqs:ChangeMessageVisibility": PULLED,
-        "s3:PutObject": {"Blobs/*"},
-        "s3:GetObject": {"Blobs/*"},
-        "s3:ListBucket": {"Blobs"},
-    },
-    "authorizer": {"dynamodb:GetItem": {"Jobs"}},
-    # Lambda reports the planner's failures to the schedule's dead-letter queue, in the planner's name.
-    "planner": {
-        "dynamodb:GetItem": {"Jobs"},
-        "sqs:SendMessage": {"TickQueue", "ScheduleDlqQueue"},
-        "dynamodb:Query": {"Jobs"},
-        "sqs:GetQueueAttributes": {"ScheduleDlqQueue", DLQS},
-        "sqs:GetQueueUrl": {"ScheduleDlqQueue"},
-    },
-    "dispatcher": {
-        "dynamodb:Query": {"Jobs", "Jobs/index/due"},
-        "dynamodb:GetItem": {"Jobs"},
-        "dynamodb:BatchGetItem": {"Jobs"},
-        "dynamodb:PutItem": {"Jobs"},
-        "dynamodb:UpdateItem": {"Jobs"},
-        "dynamodb:PartiQLUpdate": {"Jobs"},
-        "dynamodb:PartiQLInsert": {"Jobs"},
-        "sqs:SendMessage": {"TickQueue", *RUNS},
-        "cloudwatch:GetMetricData": {"*"},
-        **{f"sqs:{action}": {"TickQueue"} for action in CONSUME},
-        "sqs:GetQueueAttributes": {"TickQueue", *RUNS},
-    },
-    # It reads the table, and removes unused payloads. Lambda reports its failures in its name.
-    "auditor": {
-        "sqs:SendMessage": {"ScheduleDlqQueue"},
-        "sqs:GetQueueAttributes": {"ScheduleDlqQueue"},
-        "sqs:GetQueueUrl": {"ScheduleDlqQueue"},
-        "dynamodb:Query": {"Jobs", "Jobs/index/due"},
-        "dynamodb:BatchGetItem": {"Jobs"},
-        "dynamodb:GetItem": {"Jobs"},
-        "s3:ListBucket": {"Blobs"},
-        "s3:GetObject": {"Blobs/passes/*"},
-        "s3:PutObject": {"Blobs/passes/*"},
-        "s3:DeleteObject": {"Blobs/payloads/*"},
-    },
-    "worker": {
-        "dynamodb:GetItem": {"Jobs"},
-        "dynamodb:Query": {"Jobs", "Jobs/index/due"},
-        "dynamodb:BatchGetItem": {"Jobs"},
-        "dynamodb:PartiQLInsert": {"Jobs"},
-        "dynamodb:PartiQLUpdate": {"Jobs"},
-        "dynamodb:UpdateItem": {"Jobs"},
-        "dynamodb:PutItem": {"Jobs"},
-        "sqs:SendMessage": RUNS,
-        "s3:GetObject": {"Blobs/*"},
-        "s3:PutObject": {"Blobs/results/*"},
-        "s3:ListBucket": {"Blobs"},
-        "sts:AssumeRole": {"arn:<AWS::Partition>:iam::123456789012:role/onthedot-prod-calls-eu-west-1"},
-        **{f"sqs:{action}": PUSHED for action in CONSUME},
-    },
-    # Lambda reports failures of both to their dead-letter queues, in their name.
-    "events": {
-        "dynamodb:GetItem": {"Jobs"},
-        "dynamodb:BatchGetItem": {"Jobs"},
-        "dynamodb:Query": {"Jobs"},
-        "dynamodb:PutItem": {"Jobs"},
-        "dynamodb:UpdateItem": {"Jobs"},
-        "dynamodb:PartiQLInsert": {"Jobs"},
-        "dynamodb:PartiQLUpdate": {"Jobs"},
-        "dynamodb:BatchWriteItem": {"Jobs"},
-        "sqs:SendMessage": {"EventsDlqQueue", *RUNS},
-        "sqs:GetQueueAttributes": {"EventsDlqQueue", *RUNS},
-        "sqs:GetQueueUrl": {"EventsDlqQueue"},
-        "s3:PutObject": {"Blobs/*"},
-        "s3:GetObject": {"Blobs/*"},
-        "s3:ListBucket": {"Blobs"},
-    },
-    "publisher": {
-        "events:PutEvents": {"Bus"},
-        "dynamodb:DescribeStream": {"Jobs/stream"},
-        "dynamodb:GetRecords": {"Jobs/stream"},
-        "dynamodb:GetShardIterator": {"Jobs/stream"},
-        "dynamodb:ListStreams": {"*"},
-        "sqs:SendMessage": {"PublisherDlqQueue"},
-        "sqs:GetQueueAttributes": {"PublisherDlqQueue"},
-        "sqs:GetQueueUrl": {"PublisherDlqQueue"},
-    },
+        on(PULLED, "sqs", PULL),
+        on(BLOBS, "s3", "PutObject GetObject"),
+        on({"Blobs"}, "s3", "ListBucket"),
+    ),
+    "authorizer": on(TABLE, "dynamodb", "GetItem"),
+    "planner": all_of(
+        on(TABLE, "dynamodb", "GetItem Query"),
+        on({"TickQueue"}, "sqs", "SendMessage"),
+        on({"ScheduleDlqQueue"}, "sqs", PUT_AWAY),
+        on(DLQS, "sqs", "GetQueueAttributes"),
+    ),
+    "dispatcher": all_of(
+        on(TABLE, "dynamodb", MOVES),
+        on(INDEX, "dynamodb", "Query"),
+        on({"TickQueue", *RUNS}, "sqs", "SendMessage GetQueueAttributes"),
+        on({"TickQueue"}, "sqs", CONSUME),
+        on({"*"}, "cloudwatch", "GetMetricData"),
+    ),
+    # It reads the table, and removes unused payloads.
+    "auditor": all_of(
+        on({"ScheduleDlqQueue"}, "sqs", PUT_AWAY),
+        on(TABLE, "dynamodb", "Query BatchGetItem GetItem"),
+        on(INDEX, "dynamodb", "Query"),
+        on({"Blobs"}, "s3", "ListBucket"),
+        on({"Blobs/passes/*"}, "s3", "GetObject PutObject"),
+        on({"Blobs/payloads/*"}, "s3", "DeleteObject"),
+    ),
+    "worker": all_of(WORKING, on(RUNS, "sqs", "SendMessage"), on(PUSHED, "sqs", CONSUME)),
+    "events": all_of(
+        on(TABLE, "dynamodb", f"{MOVES} BatchWriteItem"),
+        on(RUNS, "sqs", "SendMessage GetQueueAttributes"),
+        on({"EventsDlqQueue"}, "sqs", PUT_AWAY),
+        on(BLOBS, "s3", "PutObject GetObject"),
+        on({"Blobs"}, "s3", "ListBucket"),
+    ),
+    "publisher": all_of(OF_STREAM, on({"Bus"}, "events", "PutEvents"), on({"PublisherDlqQueue"}, "sqs", PUT_AWAY)),
     # Only items of counters: see `KEYS`.
-    "statistics": {
-        "dynamodb:UpdateItem": {"Jobs"},
-        "dynamodb:DescribeStream": {"Jobs/stream"},
-        "dynamodb:GetRecords": {"Jobs/stream"},
-        "dynamodb:GetShardIterator": {"Jobs/stream"},
-        "dynamodb:ListStreams": {"*"},
-        "sqs:SendMessage": {"StatisticsDlqQueue"},
-        "sqs:GetQueueAttributes": {"StatisticsDlqQueue"},
-        "sqs:GetQueueUrl": {"StatisticsDlqQueue"},
-    },
+    "statistics": all_of(OF_STREAM, on(TABLE, "dynamodb", "UpdateItem"), on({"StatisticsDlqQueue"}, "sqs", PUT_AWAY)),
 }
 
 KEYS = {
@@ -175,9 +140,10 @@ def test_every_function_folder_is_deployed(prod: Assembly) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_environment_parses_into_the_functions_settings(prod: Assembly, name: str) -> None:
-    environment = {k: resolve(v) for k, v in function(prod, name)["Environment"]["Variables"].items()}
+def test_the_environment_is_what_the_functions_settings_parse(prod: Assembly, name: str) -> None:
+    environment = prod.variables(name)
     parsed = SETTINGS[name].from_environment(environment)
+    assert set(environment) == {*parsed.to_environment(), "POWERTOOLS_SERVICE_NAME", "LOG_LEVEL", "PYTHONTZPATH"}
     assert getattr(parsed, "stage") == "prod"  # noqa: B009 - not every Settings has one, all of these have
     if isinstance(parsed, settings.StoreSettings):
         assert (parsed.shards, parsed.lookahead, parsed.history_days) == (32, 2, 30)
@@ -185,41 +151,24 @@ def test_the_environment_parses_into_the_functions_settings(prod: Assembly, name
     assert environment["POWERTOOLS_SERVICE_NAME"] == name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_environment_holds_nothing_that_the_settings_do_not_know(prod: Assembly, name: str) -> None:
-    environment = {k: resolve(v) for k, v in function(prod, name)["Environment"]["Variables"].items()}
-    known = set(SETTINGS[name].from_environment(environment).to_environment())
-    assert set(environment) == known | {"POWERTOOLS_SERVICE_NAME", "LOG_LEVEL", "PYTHONTZPATH"}
-
-
 def test_callbacks_to_private_addresses_are_for_the_local_aws_only(prod: Assembly, local: Assembly) -> None:
     variable = "ONTHEDOT_ALLOW_PRIVATE_TARGETS"
-    assert function(prod, "worker")["Environment"]["Variables"][variable] == "false"
-    assert function(local, "worker")["Environment"]["Variables"][variable] == "true"
+    assert prod.variables("worker")[variable] == "false"
+    assert local.variables("worker")[variable] == "true"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_function_is_made_the_same_way(prod: Assembly, name: str) -> None:
-    made = function(prod, name)
-    assert made["Handler"] == "handler.handle"
-    assert made["Architectures"] == ["arm64"]
-    assert made["Runtime"] == f"python{LAMBDA_PYTHON}"
-    assert len(made["Layers"]) == 2
-    logs = prod.of_type("AWS::Logs::LogGroup")[made["LoggingConfig"]["LogGroup"]["Ref"]]["Properties"]
-    assert (logs["LogGroupName"], logs["RetentionInDays"]) == (f"/aws/lambda/onthedot-prod-{name}", 30)
-
-
-def test_cdk_knows_the_runtime_that_the_layer_is_built_for() -> None:
-    from aws_cdk import aws_lambda as lambda_
-
-    assert f"python{LAMBDA_PYTHON}" in [runtime.name for runtime in lambda_.Runtime.ALL]
-
-
-def test_every_function_has_a_role_of_its_own_without_managed_policies(prod: Assembly) -> None:
-    roles = [function(prod, name)["Role"]["Fn::GetAtt"][0] for name in NAMES]
-    assert len(set(roles)) == len(NAMES)
-    made = prod.of_type("AWS::IAM::Role")
-    assert not [role for role in roles if "ManagedPolicyArns" in made[role]["Properties"]]
+def test_every_function_is_made_the_same_way_with_a_role_of_its_own(prod: Assembly) -> None:
+    roles, groups = prod.of_type("AWS::IAM::Role"), prod.of_type("AWS::Logs::LogGroup")
+    of_functions = {name: function(prod, name)["Role"]["Fn::GetAtt"][0] for name in NAMES}
+    assert len(set(of_functions.values())) == len(NAMES)
+    for name, role in of_functions.items():
+        made = function(prod, name)
+        assert made["Handler"] == "handler.handle"
+        assert (made["Architectures"], made["Runtime"]) == (["arm64"], f"python{LAMBDA_PYTHON}")
+        assert len(made["Layers"]) == 2
+        logs = groups[made["LoggingConfig"]["LogGroup"]["Ref"]]["Properties"]
+        assert logs["LogGroupName"] == f"/aws/lambda/onthedot-prod-{name}"
+        assert "ManagedPolicyArns" not in roles[role]["Properties"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -119,16 +119,6 @@ def test_every_policy_is_as_aws_documents_its_actions_resources_and_conditions(e
     assert {text for statement in everything for text in findings(statement)} == set()
 
 
-def test_policies_of_every_kind_are_read(prod: Assembly) -> None:
-    kinds = {
-        resource["Type"]
-        for stack in prod.stacks
-        for resource in prod.template(stack)["Resources"].values()
-        if any(True for _ in documents(resource.get("Properties", {})))
-    }
-    assert {"AWS::IAM::Policy", "AWS::IAM::Role", "AWS::S3::BucketPolicy", "AWS::SQS::QueuePolicy"} <= kinds
-
-
 GOOD = Statement(
     place="here",
     effect="Allow",
@@ -143,22 +133,14 @@ INDEX = "arn:aws:dynamodb:eu-west-1:123456789012:table/jobs/index/due"
     ("change", "expected"),
     [
         ({"actions": ("dynamodb:ReadItem",)}, "dynamodb:ReadItem does not exist"),
-        ({"actions": ("dynamo:GetItem",)}, "dynamo:GetItem does not exist"),
         ({"actions": ("dynamodb:Reed*",)}, "dynamodb:Reed* does not exist"),
         ({"actions": ("*",)}, "allows every action"),
         ({"conditions": {"StringEquals": {"dynamodb:LeadingKey": "a"}}}, "has no condition key dynamodb:LeadingKey"),
-        ({"conditions": {"Bool": {"aws:SecureTranport": "true"}}}, "has no condition key aws:SecureTranport"),
-        ({"conditions": {"StringEquals": {"s3:prefix": "a"}}}, "dynamodb:GetItem has no condition key s3:prefix"),
         ({"conditions": {"StringLike": {"dynamodb:LeadingKeys": "a"}}}, "StringLike does not fit dynamodb:LeadingKeys"),
         ({"conditions": {"ForAnyValue:Bool": {"aws:SecureTransport": "true"}}}, "does not fit aws:SecureTransport"),
         ({"resources": (INDEX,)}, "dynamodb:GetItem has none of the resources"),
         ({"resources": (*GOOD.resources, "arn:aws:sqs:eu-west-1:1:q")}, "has the resource arn:aws:sqs"),
-        ({"resources": ("arn:aws:dynamodb:eu-west-1:123456789012:jobs",)}, "has none of the resources"),
         ({"actions": ("xray:PutTraceSegments",), "conditions": {}}, "takes only *"),
-        (
-            {"actions": ("s3:ListBucket",), "resources": ("arn:aws:s3:::b/*",), "conditions": {}},
-            "s3:ListBucket has none of the resources",
-        ),
         (
             {"effect": "Deny", "actions": ("*",), "resources": ("arn:aws:events:eu-west-1:1:bus/b",), "conditions": {}},
             "has the resource arn:aws:events",

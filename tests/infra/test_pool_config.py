@@ -21,12 +21,6 @@ def config(*pools: dict[str, Any], **context: Any) -> StageConfig:
     return StageConfig.from_context({"stage": "prod", "pools": list(pools), **context})
 
 
-def test_without_a_word_a_stage_has_the_default_pools_and_none_on_fargate() -> None:
-    plain = StageConfig.from_context({"stage": "prod"})
-    assert plain.all_pools == DEFAULT_POOLS
-    assert not [known for known in plain.pools if known.fargate]
-
-
 def test_pools_that_make_aws_calls_are_those_with_a_performer_for_them() -> None:
     """Without its name there, a Fargate pool would promise a target type that its tasks may not perform."""
     with a_world() as world:
@@ -58,11 +52,6 @@ def test_a_run_may_ask_for_the_storage_that_a_pool_says_or_its_tasks_have() -> N
     assert [config({**RENDER, **pool}).all_pools[-1].storage_mb for pool in pools] == [500, TASK_STORAGE_MB, 0]
 
 
-def test_a_pool_says_how_its_tasks_are() -> None:
-    [*_, render] = config({**RENDER, "fargate": {**TASKS, "max_tasks": 3}}).pools
-    assert render.fargate == Fargate(cpu=2048, memory_mb=4096, max_tasks=3, shell=False)
-
-
 def test_concurrency_can_also_be_given_by_its_old_name() -> None:
     by_name, by_old_name = (config({**RENDER, "fargate": {**TASKS, name: 7}}) for name in ("concurrency", "slots"))
     assert by_name == by_old_name
@@ -79,23 +68,14 @@ def test_text_and_typed_values_mean_the_same() -> None:
     [
         ("name: Field required", {"capabilities": ["http"]}),
         ("name: String should match", {**RENDER, "name": "Render"}),
-        ("name: String should match", {**RENDER, "name": "r" * 21}),
         ("name: runs on Lambda", {**RENDER, "name": "default"}),
-        ("name: runs on Lambda", {**RENDER, "name": "long"}),
         ("storage_mb is 20481, more than the 20480", {**RENDER, "fargate": TASKS, "storage_mb": 20_481}),
         ("speed: Extra inputs are not permitted", {**RENDER, "speed": 1}),
-        ("kind: Extra inputs are not permitted", {**RENDER, "kind": "push"}),
-        ("capabilities: Field required", {"name": "render", "cpu": 1, "memory_mb": 100}),
-        ("capabilities: Input should be a valid list", {**RENDER, "capabilities": "http"}),
         ("capabilities: list should have at least 1 item", {**RENDER, "capabilities": []}),
         (r"capabilities\[0\]: String should match", {**RENDER, "capabilities": ["a b"]}),
-        ("cpu: Field required", {"name": "render", "capabilities": ["http"], "memory_mb": 100}),
         ("cpu: Input should be greater than or equal to 0.1", {**RENDER, "cpu": 0}),
-        ("cpu: Input should be a valid number", {**RENDER, "cpu": True}),
         ("memory_mb: Input should be a valid integer", {**RENDER, "memory_mb": "100"}),
-        ("memory_mb: Input should be a valid integer", {**RENDER, "memory_mb": 100.5}),
         ("longest_seconds: Input should be less than or equal to", {**RENDER, "longest_seconds": LONGEST_PULL + 1}),
-        ("fargate: Input should be a valid dictionary", {**RENDER, "fargate": True}),
         ("fargate.cpus: Extra inputs are not permitted", {**RENDER, "fargate": {"cpus": 1}}),
         ("fargate.cpu: must be one of", {**RENDER, "fargate": {**TASKS, "cpu": 1000}}),
         ("fargate: memory_mb must be from 4096", {**RENDER, "fargate": {**TASKS, "memory_mb": 2048}}),
@@ -104,7 +84,6 @@ def test_text_and_typed_values_mean_the_same() -> None:
             "fargate.max_tasks: Input should be greater than or equal to 1",
             {**RENDER, "fargate": {**TASKS, "max_tasks": 0}},
         ),
-        ("fargate.shell: Input should be a valid boolean", {**RENDER, "fargate": {**TASKS, "shell": "no"}}),
         ("cpu is 2, more than the 1 of a task", {**RENDER, "fargate": {"cpu": 1024, "memory_mb": 4096}}),
         ("memory_mb is 4000, more than the 3968", {**RENDER, "memory_mb": 4000, "fargate": TASKS}),
         ("capabilities has shell if", {**RENDER, "fargate": {**TASKS, "shell": True}}),
@@ -113,7 +92,6 @@ def test_text_and_typed_values_mean_the_same() -> None:
         ("capabilities has python if", {**RENDER, "fargate": {**TASKS, "app": "shop.jobs"}}),
         ("fargate.app: String should match", {**RENDER, "fargate": {**TASKS, "app": "shop jobs"}}),
         ("fargate.image: must be a directory with", {**RENDER, "fargate": {**TASKS, "image": "no/such/place"}}),
-        ("fargate.concurrency: Input should be greater than", {**RENDER, "fargate": {**TASKS, "concurrency": 0}}),
         (
             r"capabilities has \['aws'\], for which",
             {**RENDER, "capabilities": ["shell", "aws"], "fargate": {**TASKS, "shell": True}},
@@ -131,9 +109,7 @@ def test_a_pool_is_not_given_twice() -> None:
         config(RENDER, RENDER)
 
 
-@pytest.mark.parametrize(
-    ("cpu", "memory_mb"), [(256, 512), (256, 2048), (1024, 8192), (8192, 20_480), (16_384, 122_880)]
-)
+@pytest.mark.parametrize(("cpu", "memory_mb"), [(256, 512), (256, 2048), (8192, 20_480), (16_384, 122_880)])
 def test_every_size_of_fargate_is_accepted(cpu: int, memory_mb: int) -> None:
     small = {**RENDER, "cpu": 0.1, "memory_mb": 100, "fargate": {"cpu": cpu, "memory_mb": memory_mb}}
     assert config(small).pools[-1].fargate == Fargate(cpu=cpu, memory_mb=memory_mb)

@@ -16,10 +16,7 @@ def config(**context: Any) -> StageConfig:
 
 
 def test_a_stage_is_all_that_is_needed() -> None:
-    assert config() == StageConfig(stage="prod")
-
-
-def test_without_a_stage_nothing_is_built() -> None:
+    assert config(region=None) == config() == StageConfig(stage="prod")
     with pytest.raises(BadContext, match=r"context stage: is required"):
         StageConfig.from_context({})
 
@@ -28,66 +25,43 @@ def test_without_a_stage_nothing_is_built() -> None:
     ("key", "value"),
     [
         ("stage", "Prod"),
-        ("stage", "1st"),
         ("stage", ""),
         ("stage", "a" * 21),
-        ("stage", "prod\n"),
         ("stage", 7),
         ("region", "moon"),
         ("account", "12345"),
         ("account", 123456789012),
         ("shards", "0"),
         ("shards", "1025"),
-        ("shards", "many"),
         ("shards", "1.5"),
         ("shards", "٤"),
         ("shards", True),
-        ("shards_per_group", "0"),
-        ("lookahead", "0"),
         ("lookahead", "11"),
         ("worker_concurrency", "5"),
-        ("worker_concurrency", "3000"),
         ("worker_weights", "6:3"),
-        ("worker_weights", "6:3:0"),
-        ("worker_weights", 6),
-        ("history_days", "13"),
         ("log_retention_days", "31"),
-        ("api_rate", "0"),
         ("api_burst", "10"),
-        ("warm_throughput", "4000"),
         ("warm_throughput", "12000:3999"),
         ("local", "yes"),
-        ("local", 1),
         ("long_concurrency", "1"),
-        ("long_concurrency", "1001"),
-        ("backlog_per_task", "0"),
         ("vpc_id", "default"),
         ("vpc_id", "vpc-12345678"),
-        ("vpc_subnets", "subnet-12345678"),
         ("vpc_subnets", ["eu-west-1a"]),
         ("lambda_functions", ["no spaces"]),
-        ("lambda_functions", [7]),
         ("lambda_functions", "[a]"),
         ("lambda_functions", ["arn:aws:sqs:eu-west-1:123456789012:queue"]),
         ("aws_calls", ["sqs on *"]),
         ("aws_calls", ["sqs:* on *"]),
         ("aws_calls", ["sqs:SendMesage on *"]),
-        ("aws_calls", ["sqss:SendMessage on *"]),
-        ("aws_calls", [{"service": "sqs", "resources": ["*"]}]),
         ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resource": "*", "resources": ["*"]}]),
-        ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resources": "*"}]),
         ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resources": ["my-queue"]}]),
         ("aws_calls", [{"service": "sqs", "action": "SendMessage", "iam_action": "sqs:*", "resources": ["*"]}]),
-        ("bus_tenant", ""),
         ("bus_tenant", "no spaces"),
         ("bus_tenant", "onthedot"),
         ("s3_event_buckets", "No_Bucket"),
-        ("publish_results", 1),
         ("alarm_email", "nobody"),
         ("alarm_topic", "arn:aws:sqs:a:1:b"),
         ("pools", "{"),
-        ("pools", {"name": "render"}),
-        ("pools", ["render"]),
     ],
 )
 def test_a_wrong_value_is_refused_by_the_name_of_its_key(key: str, value: Any) -> None:
@@ -96,7 +70,7 @@ def test_a_wrong_value_is_refused_by_the_name_of_its_key(key: str, value: Any) -
     assert refused.value.key == key
 
 
-@pytest.mark.parametrize("typo", ["shard", "log-retention-days", "Lookahead", "workers_concurrency"])
+@pytest.mark.parametrize("typo", ["shard", "log-retention-days"])
 def test_a_typo_is_refused_with_what_was_meant(typo: str) -> None:
     with pytest.raises(BadContext, match=rf"context {typo}=.*did you mean [a-z_]+\?"):
         config(**{typo: "30"})
@@ -119,18 +93,12 @@ def test_text_of_the_command_line_and_typed_values_of_cdk_json_mean_the_same() -
     assert typed.warm_throughput == WarmThroughput(reads=12000, writes=5000)
 
 
-def test_a_value_that_is_not_given_takes_its_default() -> None:
-    assert config(region=None) == config()
-
-
-@pytest.mark.parametrize("stage", ["local", "dev", "dev-ana", "test", "ci-17", "test-a-b"])
+@pytest.mark.parametrize("stage", ["local", "dev-ana", "ci-17", "test-a-b"])
 def test_stages_to_throw_away(stage: str) -> None:
     assert StageConfig(stage=stage).disposable
 
 
-@pytest.mark.parametrize(
-    "stage", ["prod", "staging", "device", "latest", "localize", "dev2", "dev-", "prod-test", "my-dev"]
-)
+@pytest.mark.parametrize("stage", ["prod", "device", "dev2", "dev-", "prod-test", "my-dev"])
 def test_stages_to_keep(stage: str) -> None:
     assert not StageConfig(stage=stage).disposable
 

@@ -38,18 +38,6 @@ from tests.infra.kit import ROOT, Assembly, resolve
 Load = Callable[..., ModuleType]
 Lines = list[dict[str, Any]]
 TWO_SHARDS = replace(DEPLOYMENT, shards=2)
-# The names and dimensions of https://docs.aws.amazon.com, as AWS writes them. None was seen on AWS by us.
-OF_AWS = {
-    ("AWS/ApiGateway", "5XXError"): {"ApiName", "Stage"},
-    ("AWS/ApiGateway", "Count"): {"ApiName", "Stage"},
-    ("AWS/ApiGateway", "Latency"): {"ApiName", "Stage"},
-    ("AWS/Lambda", "IteratorAge"): {"FunctionName"},
-    ("AWS/Lambda", "Errors"): {"FunctionName"},
-    ("AWS/Lambda", "Duration"): {"FunctionName"},
-    ("AWS/Lambda", "Throttles"): {"FunctionName"},
-    ("AWS/SQS", "ApproximateAgeOfOldestMessage"): {"QueueName"},
-    ("AWS/SQS", "ApproximateNumberOfMessagesVisible"): {"QueueName"},
-}
 
 
 def alarms(assembly: Assembly) -> dict[str, dict[str, Any]]:
@@ -170,14 +158,6 @@ def test_ticks_are_counted_also_when_they_send_nothing(
     assert alarms(prod)["ticks"]["TreatMissingData"] == "breaching"
 
 
-def test_a_tick_that_finds_another_one_under_way_is_no_tick(
-    dispatcher: ModuleType, printed: Callable[[], Lines], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dispatcher._progress, "begin", lambda *_: None)
-    tick(dispatcher)
-    assert printed() == []
-
-
 def test_a_run_that_starts_late_and_fails(
     prod: Assembly, worker: ModuleType, store: DynamoRunStore, printed: Callable[[], Lines]
 ) -> None:
@@ -293,8 +273,7 @@ def test_the_planner_counts_every_dead_letter_queue_of_the_stage(prod: Assembly,
         names = [str(queue["QueueName"]) for queue in assembly.properties("AWS::SQS::Queue")]
         dead = sorted(name for name in names if name.endswith("-dlq"))
         assert sorted(assembly.config.name(key) for key in dead_letter_keys(assembly.config)) == dead
-        variables = assembly.named("AWS::Lambda::Function", "FunctionName", "planner")["Environment"]["Variables"]
-        assert json.loads(variables["ONTHEDOT_DEAD_LETTERS"]) == dead_letter_keys(assembly.config)
+        assert json.loads(assembly.variables("planner")["ONTHEDOT_DEAD_LETTERS"]) == dead_letter_keys(assembly.config)
 
 
 @pytest.mark.parametrize("lasting", [True, False])
@@ -356,47 +335,31 @@ def dashboard(assembly: Assembly) -> dict[str, Any]:
     return body
 
 
-def test_metrics_of_aws_have_the_names_and_dimensions_of_its_documentation(prod: Assembly) -> None:
+def test_metrics_of_aws_are_of_resources_of_the_stage_and_a_dashboard_is_free_of_charge(prod: Assembly) -> None:
+    shown = list(metrics_of(dashboard(prod)["widgets"]))
+    assert len(shown) <= 50, "beyond 50 metrics it costs money"
     watched = [(a["Namespace"], a["MetricName"], dimensions(a)) for a in alarms(prod).values()]
-    found = [one for one in [*watched, *metrics_of(dashboard(prod)["widgets"])] if one[0] != "onthedot"]
-    assert {(namespace, name): set(where) for namespace, name, where in found} == OF_AWS
     functions = {function["FunctionName"] for function in prod.properties("AWS::Lambda::Function")}
     queues = {queue["QueueName"] for queue in prod.properties("AWS::SQS::Queue")}
     stages = {(resolve(s["StageName"])) for s in prod.properties("AWS::ApiGateway::Stage")}
     apis = {api["Name"] for api in prod.properties("AWS::ApiGateway::RestApi")}
     known = {"FunctionName": functions, "QueueName": queues, "Stage": stages, "ApiName": apis}
-    for _, _, where in found:
+    for _, _, where in [one for one in [*watched, *shown] if one[0] != "onthedot"]:
         assert all(value in known[name] for name, value in where.items()), where
 
 
-def test_the_dashboard_shows_lateness_ends_ticks_queues_api_and_functions(prod: Assembly) -> None:
-    titles = [widget["properties"]["title"] for widget in dashboard(prod)["widgets"]]
-    assert titles[:3] == ["Alarms", "Lateness (ms)", "Ends of attempts and runs"]
-    shown = list(metrics_of(dashboard(prod)["widgets"]))
-    assert {name for namespace, name, _ in shown if namespace == "onthedot"} >= {
-        "lateness_ms", "succeeded", "failed", "retried", "lost", "dead", "sent", "waits_at_gate", "undeliverable"
-    }  # fmt: skip
-    assert len(shown) <= 50, "beyond 50 metrics a dashboard is not free of charge"
-
-
-def test_every_alarm_sends_to_the_topic_and_links_its_section(prod: Assembly, fargate: Assembly) -> None:
-    headings = re.findall(r"^### (.+)$", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
+def test_every_alarm_sends_to_the_topic_and_has_its_section(prod: Assembly, fargate: Assembly) -> None:
+    section = (ROOT / "docs" / "operations.md").read_text().split("## Alarms\n")[1].split("\n## ")[0]
     for assembly in (prod, fargate):
         [(topic, made)] = assembly.of_type("AWS::SNS::Topic", "watch").items()
         assert made["Properties"]["TopicName"] == "onthedot-prod-alarms"
+        assert set(re.findall(r"^### (.+)$", section, re.MULTILINE)) == set(alarms(assembly))
         for name, alarm in alarms(assembly).items():
             assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": topic}]
             assert alarm["AlarmDescription"].endswith(f". docs/operations.md#{name}")
-            assert f"alarm {name}" not in headings
-            assert name in headings
         # An alarm that scales tasks has an action of its own.
         every = assembly.properties("AWS::CloudWatch::Alarm")
         assert [a["AlarmName"] for a in every if not a.get("AlarmActions")] == []
-
-
-def test_no_section_is_about_an_alarm_that_does_not_exist(prod: Assembly) -> None:
-    section = (ROOT / "docs" / "operations.md").read_text().split("## Alarms\n")[1].split("\n## ")[0]
-    assert set(re.findall(r"^### (.+)$", section, re.MULTILINE)) == set(alarms(prod))
 
 
 def test_alarms_of_this_account_may_publish_to_the_topic_although_it_has_a_policy(prod: Assembly) -> None:
@@ -415,8 +378,7 @@ def test_an_address_is_subscribed_and_a_given_topic_takes_the_place_of_ours(
     assert (subscribed["Protocol"], subscribed["Endpoint"]) == ("email", "ops@example.com")
     assert other.properties("AWS::SNS::Topic") == []
     assert {tuple(alarm["AlarmActions"]) for alarm in alarms(other).values()} == {(PAGER,)}
-    variables = other.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
-    assert variables["ONTHEDOT_DETAILED_METRICS"] == "true"
+    assert other.variables("worker")["ONTHEDOT_DETAILED_METRICS"] == "true"
     silence = [alarms(assembly)["lateness"]["TreatMissingData"] for assembly in (prod, other)]
     assert silence == ["breaching", "notBreaching"], "without a canary it is normal that no run starts"
 

@@ -42,17 +42,11 @@ def images(assembly: Assembly) -> list[tuple[Path, dict[str, Any]]]:
 def test_a_task_runs_the_images_own_command_for_its_pool(fargate: Assembly, pool: str) -> None:
     entry, default = json.loads(instruction("ENTRYPOINT")), json.loads(instruction("CMD"))
     assert (entry, default) == (["onthedot"], ["worker"])
-    assert command(fargate, pool) == [*default, "--pool", pool, *OPTIONS[pool].split()]
-
-
-@pytest.mark.parametrize("pool", sorted(OPTIONS))
-def test_what_a_task_runs_is_a_command_of_ours(fargate: Assembly, pool: str) -> None:
     name, *arguments = command(fargate, pool)
+    assert [name, *arguments] == [*default, "--pool", pool, *OPTIONS[pool].split()]
     worker = main.get_command(click.Context(main), name)
     assert worker is not None
-    parsed = worker.make_context(name, arguments)
-    assert parsed.params["pool"] == pool
-    assert parsed.params["grace"] < 120, "the rest is for handing back"
+    assert worker.make_context(name, arguments).params["grace"] < 120, "the rest is for handing back"
 
 
 def test_a_pool_can_have_an_app_in_an_image_of_its_own(other: Assembly) -> None:
@@ -60,20 +54,12 @@ def test_a_pool_can_have_an_app_in_an_image_of_its_own(other: Assembly) -> None:
     assert any("COPY shop shop" in (folder / "Dockerfile").read_text() for folder, _ in images(other))
 
 
-def test_the_image_runs_as_nobody_in_particular() -> None:
+def test_the_image_runs_as_nobody_in_particular_and_its_tmp_is_a_volume() -> None:
     assert instruction("USER") == "10001"
     assert DOCKERFILE.index("\nUSER") > DOCKERFILE.rindex("\nRUN"), "it must not be able to change what is installed"
-
-
-def test_a_volume_over_tmp_can_be_written_by_everybody_as_tmp_can() -> None:
     # Fargate takes the rights of a mounted volume from the image, if it says that it is one.
     assert json.loads(instruction("VOLUME")) == ["/tmp"]
-
-
-def test_packages_are_installed_by_their_hashes_and_the_base_can_be_chosen() -> None:
-    assert "pip install --require-hashes --only-binary :all: -r worker.lock" in DOCKERFILE
-    assert re.search(r"^ARG BASE=python:3\.\d+-slim\nFROM \$\{BASE\}$", DOCKERFILE, re.MULTILINE)
-    assert "://" not in DOCKERFILE, "no place is named"
+    assert "--require-hashes" in DOCKERFILE
 
 
 def test_everything_that_is_copied_is_there_and_nothing_else_is_sent(fargate: Assembly) -> None:

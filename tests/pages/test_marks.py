@@ -1,10 +1,8 @@
 """Every code block of the pages is run, or says why not; and the commands in blocks that are not run exist."""
 
-import ast
 import re
 import shlex
 from itertools import takewhile
-from pathlib import Path
 
 import click
 
@@ -16,7 +14,6 @@ from tests.pages.walk import VARIABLES
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 COMMAND_BLOCKS = [block for block in BLOCKS if block.language in COMMANDS]
 REASONED = {NOT_RUN, RUN_BY, SAMPLE}
-LEFT_OUT = [block for block in BLOCKS if NOT_RUN in block.marks]
 ONTHEDOT = re.compile(
     r"^(?:\$ )?(?:[A-Za-z_]+=\S*?\$\(|env |export |[A-Za-z_]+=\S+ )*(?:\.venv/bin/)?onthedot ", re.MULTILINE
 )
@@ -74,48 +71,6 @@ def test_the_commands_of_the_blocks_exist() -> None:
     assert [(place, name) for place, name in made if name not in targets] == []
 
 
-def test_python_can_be_read() -> None:
-    for block in BLOCKS:
-        if block.language == "python":
-            ast.parse(block.text, block.place)
-
-
 def test_every_page_with_commands_is_followed_or_marked() -> None:
     followed = {*RUN, *IN_BOTH_HOMES, MOVING, VARIABLES}
     assert [block.place for block in COMMAND_BLOCKS if block.is_run_here and block.page not in followed] == []
-
-
-def test_only_blocks_that_need_an_account_or_a_network_are_left_out() -> None:
-    """List the reasons. A new one needs a thought, and a line here."""
-    assert {block.marks[NOT_RUN] for block in LEFT_OUT} == {
-        "asks a package index",
-        "asks at a terminal",
-        "changes the clone, and needs a stage in an AWS account",
-        "needs a stage in an AWS account",
-        "needs an AWS account",
-        "shows a refusal",
-        "shows an incident, which a fresh server does not have",
-        "the runbook has no job at hand",
-        "these are the commands that run the tests",
-    }
-    run = [block for block in COMMAND_BLOCKS if block.is_run_here]
-    assert len(run) > 2 * len(LEFT_OUT)
-
-
-def test_blocks_and_marks_are_read(tmp_path: Path) -> None:
-    """Guard the tests above."""
-    page = "# A\n\n<!-- run by: x -->\n\n```bash\na\n```\n\n## B\n\n<!-- not run: y -->\n\n```bash\nb\n```\n\n"
-    page += "Text.\n\n```json\n{}\n```\n"
-    first, second, third = blocks_of("README.md", page)
-    assert (first.text, first.marks, first.line) == ("a\n", {"run by": "x"}, 5)
-    assert (second.marks, second.is_run_here) == ({"not run": "y"}, False)
-    assert third.marks == {"not run": "y"}
-    assert refusal(["schedule", "--no-such-option"]) is not None
-    assert refusal(["tokens", "no-such-command"]) is not None
-    assert refusal(["tokens", "list", "--stage", "prod"]) is None
-    assert onthedot_commands(
-        Block("", 1, "bash", "x=$(.venv/bin/onthedot get a)\nonthedot run b # c\n", {}, False)
-    ) == [
-        ["get", "a"],
-        ["run", "b"],
-    ]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from onthedot.core.clock import SystemClock
-from onthedot.targets.rules import AllowList
-from onthedot.wiring.embedded import Embedded, embedded, owned_database, server_deployment
+from onthedot.wiring.embedded import Embedded, embedded, owned_database
+from tests.builders import SERVER
 from tests.served import ServerProcess, a_server
 
 
@@ -15,8 +15,7 @@ from tests.served import ServerProcess, a_server
 def parts(tmp_path: Path) -> Iterator[Embedded]:
     """The engine of a server on a new file. No thread but the writer runs."""
     with owned_database(tmp_path / "onthedot.db") as database:
-        deployment = server_deployment(["http", "workflow"], AllowList(), cpus=1.0, memory_mb=1024)
-        made = embedded(database, SystemClock(), deployment)
+        made = embedded(database, SystemClock(), SERVER)
         yield made
         made.writer.close()
 

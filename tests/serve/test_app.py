@@ -68,16 +68,6 @@ def _collector(sent: list[Mapping[str, Any]]) -> Callable[[Mapping[str, Any]], A
     return send
 
 
-def test_a_caller_with_a_token_is_let_in_and_others_are_not(parts: Embedded) -> None:
-    async def status(app: App, token: str | None) -> int:
-        answer = await Client(app, token).ask("GET", "/v1/jobs/job_a")
-        assert answer is not None
-        return answer[0]
-
-    with an_app(parts) as (app, token):
-        assert [asyncio.run(status(app, each)) for each in (token, "otd_wrong", None)] == [404, 401, 401]
-
-
 class FailingTokens:
     """A store of tokens whose file cannot be read."""
 

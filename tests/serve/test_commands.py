@@ -31,37 +31,6 @@ def api_of(server: ServerProcess) -> Api:
     return Api(server.url, server.token, 0.02)
 
 
-def test_tokens_are_made_listed_and_revoked_within_seconds(shared: ServerProcess) -> None:
-    arguments = ("tokens", "create", "--tenant", "shop", "--role", "operator", "--name", "till")
-    [made] = told(shared.home, *arguments)
-    assert set(made) == {"token", "id", "tenant", "role", "name", "expires_at"}
-    api = Api(shared.url, made["token"])
-    assert api.call("GET", "/v1/jobs/job_x")[0] == 404
-    assert made["id"] in [one["id"] for one in told(shared.home, "tokens", "list", "--tenant", "shop")]
-    assert told(shared.home, "tokens", "revoke", made["id"]) == [{"deleted": True}]
-    began = time.monotonic()
-    while api.call("GET", "/v1/jobs/job_x")[0] != 401:
-        assert time.monotonic() - began < 30, "it is still accepted"
-        time.sleep(0.1)
-
-
-def test_limits_of_a_tenant_are_set_shown_and_cleared(shared: ServerProcess) -> None:
-    [made] = told(shared.home, "limits", "set", "limited", "--in-flight", "2", "--per-second", "3")
-    assert (made["in_flight"], made["per_second"]) == (2, 3)
-    assert "limited" in [one["tenant"] for one in told(shared.home, "limits", "list")]
-    assert invoke(shared.home, "limits", "clear", "limited").exit_code == 0
-
-
-def test_gates_are_set_shown_paused_resumed_and_deleted(shared: ServerProcess) -> None:
-    [made] = told(shared.home, "gates", "set", "stripe", "--in-flight", "5")
-    assert made["in_flight"] == 5
-    assert told(shared.home, "gates", "pause", "stripe")[0]["paused"] is True
-    assert told(shared.home, "gates", "resume", "stripe")[0]["paused"] is False
-    assert [one["name"] for one in told(shared.home, "gates", "list")] == ["stripe"]
-    assert invoke(shared.home, "gates", "delete", "stripe").exit_code == 0
-    assert invoke(shared.home, "gates", "show", "stripe").exit_code == 4
-
-
 def test_a_job_is_got_explained_and_previewed(shared: ServerProcess) -> None:
     job = api_of(shared).submit(callback_url="http://127.0.0.1:9/", delay=3_600, name="later")
     [found] = told(shared.home, "get", job["job_id"])

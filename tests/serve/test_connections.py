@@ -120,15 +120,6 @@ def test_bytes_that_are_no_request_are_refused_in_the_form_of_the_api(port: int)
             assert status(connection, nonsense) == 400
 
 
-def test_a_head_that_is_too_large_is_refused_in_the_form_of_the_api(port: int) -> None:
-    with connect(port) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\n")
-        for _ in range(http_server.MOST_HEAD // 1000 + 2):
-            connection.sendall(b"x: " + b"y" * 995 + b"\r\n")
-        assert answered(connection) == 431
-        assert connection.recv(1) == b"", "and is closed"
-
-
 def a_head(size: int) -> bytes:
     """The head of a request with so many bytes."""
     start, end = b"GET / HTTP/1.1\r\nhost: x\r\nx: ", b"\r\n\r\n"

@@ -11,8 +11,8 @@ from onthedot.core.choices import Priority
 from onthedot.core.clock import VirtualClock
 from onthedot.core.records import Status
 from onthedot.serve.ticks import Ticks
-from onthedot.targets.rules import AllowList
-from onthedot.wiring.embedded import Embedded, embedded, owned_database, server_deployment
+from onthedot.wiring.embedded import Embedded, embedded, owned_database
+from tests.builders import SERVER
 from tests.e2e.homes import Api
 from tests.e2e.listener import Listener, listening
 from tests.serve.leases import a_job
@@ -39,7 +39,7 @@ def due(parts: Embedded) -> list[str]:
 def test_a_far_job_is_claimed_by_a_tick_and_arrives_at_its_millisecond(tmp_path: Path) -> None:
     clock = VirtualClock()
     with owned_database(tmp_path / "onthedot.db") as database:
-        parts = embedded(database, clock, server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024))
+        parts = embedded(database, clock, SERVER)
         ticks = Ticks(parts)
         job = a_job(parts.engine, target={"type": "http", "url": "http://127.0.0.1:9/"}, delay=10 * MINUTE)
         assert ticks._turn()

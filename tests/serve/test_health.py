@@ -11,8 +11,8 @@ from onthedot.api.http import Request
 from onthedot.api.router import handle
 from onthedot.core.clock import VirtualClock
 from onthedot.serve.ticks import Ticks
-from onthedot.targets.rules import AllowList
-from onthedot.wiring.embedded import Embedded, embedded, owned_database, server_deployment
+from onthedot.wiring.embedded import Embedded, embedded, owned_database
+from tests.builders import SERVER
 from tests.e2e.homes import Api
 from tests.served import a_server
 
@@ -32,10 +32,9 @@ def health(parts: Embedded) -> tuple[int, str]:
 
 def test_health_is_starting_ok_late_and_starting_again_after_a_restart(tmp_path: Path, clock: VirtualClock) -> None:
     file = tmp_path / "onthedot.db"
-    deployment = server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024)
     for _ in range(2):
         with owned_database(file) as database:
-            parts = embedded(database, clock, deployment)
+            parts = embedded(database, clock, SERVER)
             assert health(parts) == (200, "starting")
             clock.advance(2 * MINUTE)
             assert health(parts) == (200, "starting")

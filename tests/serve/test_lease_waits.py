@@ -5,13 +5,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.http import Request
-from onthedot.api.router import handle
 from onthedot.core.choices import Priority
 from onthedot.core.records import Status
 from onthedot.core.stopping import Stop
 from onthedot.wiring.embedded import Embedded
-from tests.serve.leases import ACME, SOON, Lease, a_job, a_worker, call
+from tests.serve.leases import SOON, Lease, a_job, a_worker, call
 
 
 def test_a_lease_waits_until_a_run_arrives(parts: Embedded) -> None:
@@ -34,38 +32,12 @@ def test_a_lease_returns_at_once_with_a_run_and_after_its_wait_without_one(parts
     assert second.answer["waited_ms"] == 200
 
 
-def test_a_lease_waits_until_a_run_is_due_and_never_returns_it_early(parts: Embedded) -> None:
-    at = time.time() + 0.4
-    job = a_job(parts.engine, at=at)
-    lease = Lease(parts.engine, a_worker(parts.engine))
-    assert lease.runs() == [job]
-    assert at <= time.time() < at + SOON
-
-
-@pytest.mark.parametrize("wait", [b"-1", b"20.5", b'"5"', b"null"])
-def test_a_wait_outside_its_bounds_is_refused_by_name(parts: Embedded, wait: bytes) -> None:
-    worker = a_worker(parts.engine)
-    body = b'{"wait_seconds": %s}' % wait
-    answer = handle(parts.engine, Request("POST", f"/v1/workers/{worker}/lease", body=body, principal=ACME))
-    assert answer.status == 422
-    assert [problem["field"] for problem in answer.body["error"]["details"]] == ["wait_seconds"]
-
-
 def test_a_call_that_cannot_wait_is_answered_at_once(parts: Embedded) -> None:
     """As on AWS, and on a server that has no thread left for it."""
     worker = a_worker(parts.engine)
     began = time.monotonic()
     assert call(parts.engine, f"/v1/workers/{worker}/lease", None, wait_seconds=20)["runs"] == []
     assert time.monotonic() - began < SOON
-
-
-def test_many_leases_wait_and_each_run_ends_one_of_them(parts: Embedded) -> None:
-    leases = [Lease(parts.engine, a_worker(parts.engine, f"one-of-many-{n}")) for n in range(5)]
-    assert all(lease.waits(0.05) for lease in leases)
-    jobs = {a_job(parts.engine) for _ in leases}
-    got = [run for lease in leases for run in lease.runs()]
-    assert len(got) == len(jobs)
-    assert set(got) == jobs
 
 
 def test_the_queues_are_asked_in_the_order_of_the_lease(parts: Embedded) -> None:

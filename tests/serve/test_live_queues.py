@@ -53,15 +53,6 @@ def receipts(queues: LiveQueues) -> set[str]:
     return {receive(queues).receipt for _ in range(1_000)}
 
 
-def test_the_first_message_is_received_in_the_order_of_the_priorities(queues: LiveQueues) -> None:
-    for priority in (HIGH, MEDIUM, LOW):
-        send(queues, priority.value, priority)
-    order = [LOW, HIGH, MEDIUM]
-    got = [queues.receive_first("pull", order, visibility_ms=LONG, until=now())[0].message.priority for _ in order]
-    assert got == order
-    assert queues.receive_first("pull", order, visibility_ms=LONG, until=now()) == ()
-
-
 def test_of_many_threads_one_gets_a_message_and_the_others_wait_on(queues: LiveQueues) -> None:
     got: list[str] = []
     over = threading.Event()

@@ -61,17 +61,12 @@ def test_a_second_server_on_the_same_data_is_refused_and_the_first_one_stays(
     ("options", "named"),
     [
         (("--token", "short"), "--token"),
-        (("--token", "with spaces in its text"), "--token"),
         (("--app", "no.such.module"), "no.such.module"),
-        (("--app", "json"), "json"),
         (("--concurrency", "0"), "--concurrency"),
-        (("--port", "65536"), "--port"),
         (("--grace", "-1"), "--grace"),
         (("--host", "no.such.host.invalid"), "no.such.host.invalid"),
-        (("--allow", "/no/such/file"), "--allow"),
         (("--allow", "FILE"), "--allow"),
         (("--data", "FILE"), "FILE"),
-        (("--data", "FILE/below"), "FILE"),
     ],
 )
 def test_a_bad_option_is_named(tmp_path: Path, refusal: Refusal, options: tuple[str, ...], named: str) -> None:

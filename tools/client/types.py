@@ -189,7 +189,6 @@ def _mapping(schema: Schema) -> str:
 
 
 def answers() -> str:
-    """Return the module of the types of answers."""
     imports = [
         "from collections.abc import Mapping",
         "from datetime import datetime",
@@ -252,7 +251,6 @@ def _answer_type(kind: Kind, name: str, api_name: str, schema: Schema, *, is_req
 
 
 def _answer_form(name: str, schema: Schema, *, may_be_null: bool) -> tuple[str, str]:
-    """Return the type of a field, and its default."""
     kind = schema.get("type")
     if kind == "array":
         return f"list[{_answer_form('', schema['items'], may_be_null=False)[0]}]", "[]"
@@ -275,7 +273,6 @@ _OWN: Final = {view: name for name, kind in ANSWERS.items() for view in kind.vie
 
 
 def options() -> str:
-    """Return the module of the types of options."""
     given = {own: api for api, own in DEAD_LETTER_NAMES.items()}
     head = [
         '"""The options of calls, as a caller gives them. `requests` makes of them what the API takes."""',

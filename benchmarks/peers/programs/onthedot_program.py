@@ -23,7 +23,6 @@ def create(number: int, due: int) -> None:
 
 
 def _connection() -> HTTPConnection:
-    """Return the connection of this thread."""
     if not hasattr(mine, "connection"):
         mine.connection = HTTPConnection(str(url.hostname), url.port, timeout=60)
     connection: HTTPConnection = mine.connection

@@ -8,7 +8,6 @@ from typing import Any
 from tests.browser.world.build import World
 from tests.browser.world.past import Past, PastApi
 from tests.browser.world.workers import FOREVER, RestWorker, Work, employ
-from tests.e2e.homes import Api
 
 MOST_CLICKS = 3
 
@@ -74,19 +73,8 @@ class Scene:
             self.workers.append(worker)
 
 
-Said = Callable[[Api, Scene], str]
-"""Reads from the API the text that the console shows."""
-
-
 def _nothing(_: World, __: Scene) -> None:
     """Do nothing in the present."""
-
-
-def explained(api: Api, scene: Scene) -> str:
-    """Return the sentences of `explain` for the job."""
-    status, answer = api.call("GET", f"/v1/jobs/{scene.job}/explain")
-    assert status == 200, answer
-    return "\n".join(reason["message"] for reason in answer["reasons"])
 
 
 @dataclass(frozen=True)
@@ -100,7 +88,6 @@ class Incident:
     """A regular expression that JavaScript knows too. Capitals do not count."""
     clicks: tuple[Click, ...] = (Click("link", "Jobs"), Click("link", "{job}"))
     """From the start page to the sentence, at most `MOST_CLICKS`."""
-    said: Said = explained
     now: Callable[[World, Scene], None] = _nothing
     """Does in the present what the past cannot do: runs that are under way."""
 

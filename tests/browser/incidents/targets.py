@@ -3,7 +3,6 @@
 from tests.browser.incidents.incident import Incident, Scene
 from tests.browser.world.past import HOUR, MINUTE
 from tests.browser.world.targets import down
-from tests.e2e.homes import Api
 
 ONCE = {"max_retries": 0}
 
@@ -14,13 +13,6 @@ def _down(scene: Scene) -> None:
     # The last retry is over before the present: the target of the running server is up.
     end_at = (scene.present - MINUTE) / 1000
     scene.before(40 * MINUTE, lambda: scene.submit("poll-carrier", every=60, retry=retry, end_at=end_at))
-
-
-def _causes(api: Api, _: Scene) -> str:
-    status, answer = api.call("GET", "/v1/dead-letters?limit=100")
-    assert status == 200, answer
-    letters = next(value for value in answer.values() if isinstance(value, list))
-    return "\n".join(str(letter.get("error") or letter.get("reason")) for letter in letters)
 
 
 def _failed_parent(scene: Scene) -> None:
@@ -38,16 +30,10 @@ def _nothing(scene: Scene) -> None:
     scene.before(30 * MINUTE, lambda: scene.submit("every-minute", every=60))
 
 
-def _health(api: Api, scene: Scene) -> str:
-    del scene
-    _, answer = api.call("GET", "/v1/health")
-    return str(answer)
-
-
 TARGETS = (
-    Incident("target down", _down, r"503", (), said=_causes),
+    Incident("target down", _down, r"503", ()),
     Incident("failing and ended", _down, r"its last \d+ runs failed, since .*: HTTP 503"),
     Incident("failed parent", _failed_parent, r"its parent extract \(job_.* failed: "),
 )
-LATE_TICK = Incident("late tick", _nothing, r"\blate\b|no tick", (), said=_health)
+LATE_TICK = Incident("late tick", _nothing, r"\blate\b|no tick", ())
 """It needs a server of its own, because all tenants share the ticks."""

@@ -5,7 +5,6 @@ from functools import partial
 from tests.browser.incidents.incident import Click, Incident, Scene
 from tests.browser.world.past import MINUTE
 from tests.browser.world.workers import ENDLESS, Work
-from tests.e2e.homes import Api
 
 LOST = {"status": "LOST", "error": "killed by signal 9 at 2,048 MB"}
 BACKLOG = 7
@@ -37,23 +36,11 @@ def _lost(scene: Scene) -> None:
     scene.before(15 * MINUTE, lambda: scene.submit("resize-images", target=_python("resize"), timeout_seconds=3600))
 
 
-def _workers(api: Api, _: Scene) -> str:
-    status, answer = api.call("GET", "/v1/workers")
-    assert status == 200, answer
-    return "\n".join(f"{worker['worker_id']} {worker['status']}" for worker in answer["workers"])
-
-
 def _behind(scene: Scene) -> None:
     scene.before(30 * MINUTE, lambda: scene.hire(encode=Work(ENDLESS), concurrency=1))
     submit = partial(scene.submit, target=_python("encode"), timeout_seconds=7_200)
     for number in range(BACKLOG):
         scene.before((20 - number) * MINUTE, partial(submit, f"encode-{number}"))
-
-
-def _hold_ups(api: Api, _: Scene) -> str:
-    status, answer = api.call("GET", "/v1/overview")
-    assert status == 200, answer
-    return "\n".join(one["message"] for one in answer["hold_ups"])
 
 
 WORKERS = (
@@ -63,12 +50,11 @@ WORKERS = (
         r"cannot run it: no-worker-2 lacks capability 'gpu'; worker no-worker-1 could, and was lost",
     ),
     Incident("poisoned", _poisoned, r"5 attempts were lost; the last: killed by signal 9 .*, usually out of memory"),
-    Incident("lost worker", _lost, r"lost-worker-1\b.*\blost", (Click("link", "Workers"),), said=_workers),
+    Incident("lost worker", _lost, r"lost-worker-1\b.*\blost", (Click("link", "Workers"),)),
     Incident(
         "backlog",
         _behind,
         r"can run encode-\d has no room now; the only place of worker backlog-1 is in use; encode-0 runs there since ",
         (),
-        said=_hold_ups,
     ),
 )

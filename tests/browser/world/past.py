@@ -24,11 +24,10 @@ from onthedot.engine import Engine
 from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.memory import MemoryDatabase
 from onthedot.engines.sqlite.outlook import SqliteOutlook
-from onthedot.targets.rules import AllowList
 from onthedot.testing.scheduler import VirtualScheduler
-from onthedot.wiring.embedded import server_deployment
 from onthedot.wiring.sqlite import SqliteEngine
 from tests.browser.world.targets import PastTargets
+from tests.builders import SERVER
 
 MINUTE: Final = 60_000
 HOUR: Final = 60 * MINUTE
@@ -118,8 +117,7 @@ def a_past(begin: int) -> Iterator[Past]:
     clock = VirtualClock(begin)
     chance = random.Random(7)
     with MemoryDatabase() as database:
-        deployment = server_deployment(["http", "workflow"], AllowList(), cpus=1.0, memory_mb=1024)
-        engine = SqliteEngine.on(database, clock, deployment).engine
+        engine = SqliteEngine.on(database, clock, SERVER).engine
         queues = LiveQueues(database, clock)
         targets = PastTargets(clock, chance)
         scheduler = VirtualScheduler(clock, engine, queues, SqliteOutlook(database), targets)

@@ -9,15 +9,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+import urllib3
 
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
 from onthedot.engines.sqlite.database import FORMAT, Database
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.wiring.embedded import BadFile, owned_database
-from tests.durability.faults.rest import call, wait_for
 from tests.durability.kills.far_jobs import accept_far_jobs
 from tests.durability.kills.servers import Servers, servers
+from tests.e2e.homes import until
 
 PAGE = 4096
 NOBODY = 65534
@@ -130,20 +131,6 @@ def test_a_read_only_file(tmp_path: Path) -> None:
         assert "readonly database" in opening(path)
 
 
-def test_a_read_only_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    folder.mkdir(mode=0o555)
-    let_others_pass(tmp_path)
-
-    with without_rights():
-        assert "cannot be opened: Permission denied" in opening(folder / "onthedot.db")
-
-
-def test_a_folder_in_place_of_the_file(path: Path) -> None:
-    path.mkdir()
-    assert "unable to open database file" in opening(path)
-
-
 def test_a_damaged_page_harms_only_the_records_on_it(path: Path) -> None:
     ids = fill(path)
     damage(path, path.read_bytes().index(b"http://127.0.0.1:9/150") // PAGE + 1)
@@ -178,12 +165,12 @@ def test_a_server_on_a_damaged_page_answers_503_where_it_must_and_goes_on_elsewh
         job_id, *_ = fill(server.data)
         damage(server.data, root_page(server.data, "blobs"))
         server.start()
-        wait_for(lambda: is_up(server))
+        until(lambda: is_up(server))
 
         job = {"callback_url": "http://127.0.0.1:9/x", "delay": 3600}
-        assert call(server, "POST", "/v1/jobs", {**job, "payload": "x" * 5_000})[0] == 503
-        assert call(server, "POST", "/v1/jobs", job)[0] == 202
-        assert call(server, "GET", f"/v1/jobs/{job_id}")[0] == 200
+        assert server.api.call("POST", "/v1/jobs", {**job, "payload": "x" * 5_000})[0] == 503
+        assert server.api.call("POST", "/v1/jobs", job)[0] == 202
+        assert server.api.call("GET", f"/v1/jobs/{job_id}")[0] == 200
 
 
 @pytest.mark.slow
@@ -200,8 +187,8 @@ def test_a_second_server_on_the_same_file_says_who_has_it(tmp_path: Path) -> Non
 
 def is_up(server: Servers) -> bool:
     try:
-        return call(server, "GET", "/v1/health")[0] in (200, 503)
-    except OSError:
+        return server.api.call("GET", "/v1/health")[0] in (200, 503)
+    except urllib3.exceptions.HTTPError:
         return False
 
 

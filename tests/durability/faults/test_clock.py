@@ -12,7 +12,6 @@ import pytest
 
 from onthedot.api.http import Request
 from onthedot.api.router import handle
-from onthedot.core.clock import VirtualClock
 from onthedot.core.finish import finish_run
 from onthedot.core.ports import Answer, Deadline, Tick
 from onthedot.core.records import Record, Status
@@ -21,16 +20,11 @@ from onthedot.core.start import Started, start_run
 from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.database import Database
 from onthedot.serve.server import LOCAL_USER
-from onthedot.targets.rules import AllowList
-from onthedot.wiring.embedded import embedded, server_deployment
+from onthedot.wiring.embedded import embedded
+from tests.builders import SERVER, SettableClock
 
 HOUR = 3_600_000
 STEP_SECONDS = 10
-
-
-class SettableClock(VirtualClock):
-    def set_by(self, milliseconds: int) -> None:
-        self._now += milliseconds
 
 
 class Server:
@@ -38,7 +32,7 @@ class Server:
 
     def __init__(self, database: Database) -> None:
         self.clock = SettableClock()
-        self.parts = embedded(database, self.clock, server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024))
+        self.parts = embedded(database, self.clock, SERVER)
         self.started: list[tuple[str, int]] = []
         self._chance = random.Random(1)
 

@@ -15,9 +15,9 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.group_commit import GroupCommit
 from onthedot.engines.sqlite.store import SqliteRunStore
 from tests.builders import a_run
-from tests.durability.faults.rest import call, wait_for
 from tests.durability.kills.listener import Listener
 from tests.durability.kills.servers import Servers, servers
+from tests.e2e.homes import until
 
 MB = 1 << 20
 
@@ -86,23 +86,23 @@ def live_through(folder: Path, fill: Callable[[Servers], None], free: Callable[[
         server.wait_until_ready()
         fill(server)
         # This one is due while the disk is full.
-        status, due = call(server, "POST", "/v1/jobs", {"callback_url": f"{listener.url}/1", "delay": 3})
+        status, due = server.api.call("POST", "/v1/jobs", {"callback_url": f"{listener.url}/1", "delay": 3})
         assert status == 202
         accepted = fill_with_jobs(server)
-        status, answer = call(server, "POST", "/v1/jobs", a_large_job())
+        status, answer = server.api.call("POST", "/v1/jobs", a_large_job())
         assert (status, answer["error"]["code"]) == (503, "unavailable")
         assert reason in answer["error"]["message"]
-        assert call(server, "GET", f"/v1/jobs/{accepted[0]}")[0] == 200, "reads go on"
+        assert server.api.call("GET", f"/v1/jobs/{accepted[0]}")[0] == 200, "reads go on"
 
         free(server)
 
-        wait_for(lambda: call(server, "POST", "/v1/jobs", a_large_job())[0] == 202)
-        wait_for(lambda: len(listener.calls[1]) == 1, 60)
-        wait_for(lambda: call(server, "GET", f"/v1/jobs/{due['job_id']}")[1]["status"] == "SUCCEEDED")
+        until(lambda: server.api.call("POST", "/v1/jobs", a_large_job())[0] == 202)
+        until(lambda: len(listener.calls[1]) == 1, 60)
+        until(lambda: server.api.call("GET", f"/v1/jobs/{due['job_id']}")[1]["status"] == "SUCCEEDED")
         server.kill(signal.SIGKILL)
         server.start()
         server.wait_until_ready()
-        found = {job_id: call(server, "GET", f"/v1/jobs/{job_id}")[0] for job_id in accepted}
+        found = {job_id: server.api.call("GET", f"/v1/jobs/{job_id}")[0] for job_id in accepted}
         assert set(found.values()) == {200}, "a job that was accepted is lost"
         assert len(listener.calls[1]) == 1
 
@@ -115,7 +115,7 @@ def fill_with_jobs(server: Servers) -> list[str]:
     """Create jobs until one is refused. Return the ids of the accepted ones."""
     accepted: list[str] = []
     for _ in range(200):
-        status, answer = call(server, "POST", "/v1/jobs", a_large_job())
+        status, answer = server.api.call("POST", "/v1/jobs", a_large_job())
         if status != 202:
             assert status == 503, answer
             return accepted

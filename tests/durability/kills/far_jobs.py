@@ -10,8 +10,8 @@ from onthedot.api.http import Request
 from onthedot.api.router import handle
 from onthedot.core.clock import SystemClock, VirtualClock, format_instant
 from onthedot.serve.server import LOCAL_USER
-from onthedot.targets.rules import AllowList
-from onthedot.wiring.embedded import embedded, owned_database, server_deployment
+from onthedot.wiring.embedded import embedded, owned_database
+from tests.builders import SERVER
 from tests.durability.kills.clients import Acknowledged
 
 AGO_MS: Final = 600_000
@@ -22,7 +22,7 @@ def accept_far_jobs(path: Path, url: str, numbers: Sequence[int], seconds: float
     now, chance = SystemClock().now(), random.Random(7)
     with owned_database(path) as database:
         clock = VirtualClock(now - AGO_MS)
-        parts = embedded(database, clock, server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024))
+        parts = embedded(database, clock, SERVER)
 
         def accept(number: int) -> Acknowledged:
             due_at = now + round(chance.uniform(2, max(seconds, 3)) * 1000)

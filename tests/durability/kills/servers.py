@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from tests.e2e.homes import Api
 from tests.served import quiet_port
 
 ROOT: Final = Path(__file__).parents[3]
@@ -42,6 +43,10 @@ class Servers:
         self._environment = {**kept, "ONTHEDOT_HOME": str(self.folder), "KILLS_LOG": str(self.log)}
         self._environment["PYTHONPATH"] = f"{ROOT / 'layers/core/python'}:{ROOT}"
         self._forker: subprocess.Popen[str] | None = None
+
+    @property
+    def api(self) -> Api:
+        return Api(f"http://127.0.0.1:{self.port}", TOKEN)
 
     @property
     def data(self) -> Path:

@@ -19,8 +19,8 @@ from onthedot.core.start import Started, start_run
 from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.group_commit import GroupCommit
-from onthedot.targets.rules import AllowList
-from onthedot.wiring.embedded import Embedded, embedded, server_deployment
+from onthedot.wiring.embedded import Embedded, embedded
+from tests.builders import SERVER
 from tests.durability.power.apsw_connection import Rewrite, connect_by_apsw
 from tests.durability.power.recording import Acknowledged, Committed, Log, RecordingVfs
 
@@ -87,8 +87,7 @@ class _Play:
     ) -> None:
         self._recording, self._database, self._chance = recording, database, chance
         self._clock = VirtualClock()
-        deployment = server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024)
-        self._parts: Embedded = embedded(database, self._clock, deployment)
+        self._parts: Embedded = embedded(database, self._clock, SERVER)
         self._parts.writer.close()
         self._writer = writer(database)
         self._started: list[Started] = []

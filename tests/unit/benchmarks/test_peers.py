@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.peers import __main__ as command
-from benchmarks.peers import tools
-from benchmarks.peers.environments import APT_LINE, PACKAGE_JSON, REQUIREMENTS
 from benchmarks.peers.loads import Sizes
 from benchmarks.peers.measured import (
     NOTE_BYTES,
@@ -24,7 +22,7 @@ from benchmarks.peers.measured import (
     share_of_all,
 )
 from benchmarks.peers.programs import calls
-from benchmarks.peers.running import Program, cpu_of_tree, program
+from benchmarks.peers.running import Program, program
 from benchmarks.peers.tools import ONTHEDOT, TOOLS, Tool
 
 DUE = 1_700_000_000_000
@@ -64,14 +62,6 @@ def test_a_job_writes_a_note_of_fixed_length(tmp_path: Path, monkeypatch: pytest
     assert [(note.number, note.due) for note in read_notes(content)] == [(7, DUE), (8, 0)]
 
 
-def test_the_client_calls_once_for_each_job_from_all_callers() -> None:
-    created: list[tuple[int, int]] = []
-    answer = calls._create_all(lambda *job: created.append(job), list(enumerate([DUE] * 500)), callers=8)
-    assert sorted(created) == [(number, DUE) for number in range(500)]
-    assert answer["ended"] >= answer["began"]
-    assert answer["cpu_ms"] > 0
-
-
 def test_a_row_has_cpu_for_each_job_throughput_and_percentiles() -> None:
     flow = a_load([0] * 100, cpu=(10, 30, 20))
     row = figures(flow, a_load(range(1, 1_001)), a_load([2.5] * 50), syncs=None)
@@ -98,13 +88,6 @@ def test_missing_runs_and_second_runs_are_counted() -> None:
     assert (row.missing, row.again) == (1, 1)
 
 
-def test_a_load_of_which_nothing_ran_has_no_percentiles() -> None:
-    silent = replace(a_load([1, 2]), notes=[])
-    row = figures(silent, silent, silent, syncs=None)
-    assert row.instant_p99 != row.instant_p99
-    assert row.missing == 6
-
-
 def test_rounds_give_the_median_and_the_worst_of_faults() -> None:
     rounds = [replace(A_ROW, worker_ms=ms, early=early) for ms, early in ((0.2, 0), (0.9, 3), (0.3, 0))]
     row = over_rounds(rounds)
@@ -123,26 +106,12 @@ def test_the_bars_compare_with_the_best_peer_of_the_run() -> None:
     assert share_of_all(A_ROW, peers) == pytest.approx(1)
 
 
-def test_bars_without_peers_are_those_of_onthedot_alone() -> None:
-    assert len(bars(A_ROW, {}, {})) == 4
-
-
 def test_a_peer_with_other_settings_is_shown_and_is_no_bar() -> None:
     [tuned] = [tool for tool in TOOLS if not tool.is_default]
     faster = replace(A_ROW, client_ms=0, worker_ms=0.001, instant_p99=1)
     rows = {ONTHEDOT: A_ROW, tuned.row: faster}
     assert len(command.judge(rows)) == 4
     assert not command.judge({tuned.row: faster})
-
-
-def test_each_tool_has_a_row_of_its_own() -> None:
-    assert len({tool.row for tool in TOOLS}) == len(TOOLS)
-
-
-def test_a_tool_without_its_store_is_skipped_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "find", lambda program: None)
-    assert {tool.row for tool in TOOLS if tools.missing(tool) is None} == {ONTHEDOT}
-    assert all(APT_LINE in (tools.missing(tool) or "") for tool in TOOLS if tool.name != ONTHEDOT)
 
 
 def test_a_tool_that_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,12 +128,6 @@ def test_a_tool_that_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> No
     assert rounds.skipped == {TOOLS[1].row: "it failed", TOOLS[2].row: "not installed"}
 
 
-def test_cpu_time_is_that_of_a_process_and_all_its_descendants() -> None:
-    processes = {1: (0, 1.0), 10: (1, 5.0), 11: (10, 2.0), 12: (11, 3.0), 20: (1, 100.0)}
-    assert cpu_of_tree(10, processes) == 10
-    assert cpu_of_tree(99, processes) == 0
-
-
 def test_syncs_are_counted_within_the_load(tmp_path: Path) -> None:
     trace = tmp_path / "redis.trace"
     trace.write_text(
@@ -175,13 +138,6 @@ def test_syncs_are_counted_within_the_load(tmp_path: Path) -> None:
         "41 103.000000 fdatasync(7) = 0\n"
     )
     assert Program(None, tmp_path / "log", trace).syncs(100, 102) == 2  # type: ignore[arg-type] # no process is asked
-
-
-def test_peers_are_pinned_without_addresses() -> None:
-    pins = [line for line in REQUIREMENTS.read_text().splitlines() if line and not line.startswith(" ")]
-    assert all("==" in pin for pin in pins)
-    assert "://" not in REQUIREMENTS.read_text() + PACKAGE_JSON.read_text()
-    assert "^" not in PACKAGE_JSON.read_text()
 
 
 def test_stopping_a_program_ends_its_children(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any, Final
 
 import click
-import pytest
 
 from onthedot.api.openapi import describe
 from onthedot.api.reading import read_shape
@@ -47,8 +46,9 @@ def forms() -> dict[str, Any]:
     return found
 
 
-def of(form: str) -> list[Any]:
-    return [pytest.param(one[form], id=one["name"]) for one in forms()["told"]]
+def told(word: str = "") -> list[dict[str, str]]:
+    """Return the forms of each action whose name begins so."""
+    return [one for one in forms()["told"] if one["name"].startswith(word)]
 
 
 def commands(text: str) -> list[list[str]]:
@@ -57,17 +57,13 @@ def commands(text: str) -> list[list[str]]:
     return [shlex.split(one) for one in re.split(r"\n(?=onthedot |curl )", text.replace("\\\n", " "))]
 
 
-def test_every_action_is_checked() -> None:
+def test_every_action_is_checked_and_has_every_form() -> None:
     assert forms()["missing"] == []
+    assert [one["name"] for one in told() if not (one["cli"] and one["curl"] and one["python"])] == []
 
 
-def test_every_action_has_every_form() -> None:
-    assert [one["name"] for one in forms()["told"] if not (one["cli"] and one["curl"] and one["python"])] == []
-
-
-@pytest.mark.parametrize("text", of("cli"))
-def test_the_command_line_takes_it(text: str) -> None:
-    for program, *given in commands(text):
+def test_the_command_line_takes_it() -> None:
+    for program, *given in (words for one in told() for words in commands(one["cli"])):
         assert program == "onthedot"
         words = given
         command: click.Command = main
@@ -80,26 +76,24 @@ def test_the_command_line_takes_it(text: str) -> None:
         command.make_context(command.name, list(words))
 
 
-@pytest.mark.parametrize("text", of("python"))
-def test_the_client_takes_it(text: str) -> None:
-    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
-    methods = [call for call in calls if isinstance(call.func, ast.Attribute)]
-    assert any(isinstance(call.func, ast.Name) and call.func.id == "Client" for call in calls)
-    assert methods
-    for call in methods:
-        assert isinstance(call.func, ast.Attribute)
-        method = getattr(Client, call.func.attr)
-        named = {one.arg: ast.literal_eval(one.value) for one in call.keywords if one.arg is not None}
-        inspect.signature(method).bind(None, *map(ast.literal_eval, call.args), **named)
-        own = inspect.signature(method).parameters
-        others = {name for name in named if name not in own}
-        taken = OPTIONS.get(call.func.attr)
-        assert others <= set(() if taken is None else taken.__annotations__), call.func.attr
+def test_the_client_takes_it() -> None:
+    for one in told():
+        calls = [node for node in ast.walk(ast.parse(one["python"])) if isinstance(node, ast.Call)]
+        methods = [call for call in calls if isinstance(call.func, ast.Attribute)]
+        assert any(isinstance(call.func, ast.Name) and call.func.id == "Client" for call in calls), one
+        assert methods, one
+        for call in methods:
+            assert isinstance(call.func, ast.Attribute)
+            own = inspect.signature(getattr(Client, call.func.attr))
+            named = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg is not None}
+            own.bind(None, *map(ast.literal_eval, call.args), **named)
+            taken = OPTIONS.get(call.func.attr)
+            options = set(() if taken is None else taken.__annotations__)
+            assert {name for name in named if name not in own.parameters} <= options, one
 
 
-@pytest.mark.parametrize("text", of("curl"))
-def test_the_api_has_the_call(text: str) -> None:
-    for program, *words in commands(text):
+def test_the_api_has_the_call() -> None:
+    for program, *words in (words for one in told() for words in commands(one["curl"])):
         assert program == "curl"
         method = words[words.index("-X") + 1] if "-X" in words else "GET"
         [address] = [word for word in words if word.startswith("https://")]
@@ -110,32 +104,28 @@ def test_the_api_has_the_call(text: str) -> None:
             assert isinstance(json.loads(words[words.index("-d") + 1]), dict)
 
 
-def beginning_with(word: str) -> list[Any]:
-    return [pytest.param(one, id=one["name"]) for one in forms()["told"] if one["name"].startswith(word)]
-
-
 Sent = tuple[str, dict[str, Any], str | None]
 """The path of a call, the fields as the API reads them, and the version that the job must have."""
 
 
-@pytest.mark.parametrize("one", beginning_with("change "))
-def test_the_forms_of_a_change_send_the_same(one: dict[str, str]) -> None:
-    by_curl = sent_by_curl(one["curl"])
-    assert sent_by_python(one["python"]) == by_curl
-    assert sent_by_command(one["cli"]) == by_curl
+def test_the_forms_of_a_change_send_the_same() -> None:
+    for one in told("change "):
+        by_curl = sent_by_curl(one["curl"])
+        assert sent_by_python(one["python"]) == by_curl
+        assert sent_by_command(one["cli"]) == by_curl
 
 
-@pytest.mark.parametrize("one", beginning_with("create "))
-def test_the_forms_of_a_new_job_send_the_same(one: dict[str, str]) -> None:
-    [[_, *words]] = commands(one["curl"])
-    by_curl = created(json.loads(words[words.index("-d") + 1]))
-    assert created(new_by_python(one["python"])) == by_curl
-    assert created(new_by_command(one["cli"])) == by_curl
+def test_the_forms_of_a_new_job_send_the_same() -> None:
+    for one in told("create "):
+        [[_, *words]] = commands(one["curl"])
+        by_curl = created(json.loads(words[words.index("-d") + 1]))
+        assert created(new_by_python(one["python"])) == by_curl
+        assert created(new_by_command(one["cli"])) == by_curl
 
 
 def test_the_console_names_every_field() -> None:
     def names(kind: str) -> set[str]:
-        calls = [commands(one["curl"])[0] for one in forms()["told"] if one["name"].startswith(kind)]
+        calls = [commands(one["curl"])[0] for one in told(kind)]
         bodies = [json.loads(words[words.index("-d") + 1]) for words in calls]
         return {name for body in bodies for name in Case([], body).fields()}
 

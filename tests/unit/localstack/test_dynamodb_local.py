@@ -13,7 +13,6 @@ import urllib3
 from localstack import dynamodb_local
 from localstack.dynamodb_local import running_dynamodb
 from localstack.home import ROOT, LocalStackError
-from localstack.table import table_arguments
 
 pytestmark = pytest.mark.slow
 
@@ -41,18 +40,6 @@ def is_gone(url: str) -> bool:
     return not answers(url)
 
 
-def test_it_has_a_table_of_the_schema_and_ends_with_its_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import boto3
-
-    monkeypatch.setenv("PATH", "/nowhere")  # neither a Java nor a Node of the machine
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    with running_dynamodb(tmp_path) as url:
-        client = boto3.Session("test", "test", region_name="us-east-1").client("dynamodb", endpoint_url=url)
-        client.create_table(**table_arguments("onthedot"))
-        assert client.list_tables()["TableNames"] == ["onthedot"]
-    assert is_gone(url)
-
-
 def test_it_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     path = os.pathsep.join([str(ROOT), str(ROOT / "layers" / "core" / "python")])
     with subprocess.Popen(
@@ -66,12 +53,6 @@ def test_it_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
         assert answers(url)
         owner.send_signal(signal.SIGKILL)
     assert is_gone(url)
-
-
-def test_a_start_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dynamodb_local, "_JAVA_OPTIONS", ("-no-such-option",))
-    with pytest.raises(LocalStackError, match="no-such-option"), running_dynamodb(tmp_path):
-        pass
 
 
 def test_a_clone_without_its_packages_says_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

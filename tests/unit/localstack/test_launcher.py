@@ -161,17 +161,3 @@ def test_a_call_waits_for_one_of_a_few_processes_but_not_for_ever(monkeypatch: p
     monkeypatch.setattr(launcher, "PATIENCE_SECONDS", 0.02)
     monkeypatch.setattr(launcher, "LOOK_AGAIN_SECONDS", 0.001)
     assert bounds("api", 1000)[-1] is None
-
-
-def test_only_one_process_holds_the_lock_of_a_home(tmp_path: Path) -> None:
-    hold = "from localstack.launcher import hold_lock; from pathlib import Path; hold_lock(Path('lock'), 1)"
-    command = [sys.executable, "-c", f"{hold}; print('held', flush=True); input()"]
-    environment = {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as one:
-        assert one.stdout
-        one.stdout.readline()
-        second = subprocess.run(
-            [sys.executable, "-c", hold], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, check=False
-        )
-        one.kill()
-    assert b"BlockingIOError" in second.stderr

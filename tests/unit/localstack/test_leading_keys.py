@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from localstack.enforced_iam import Check, request_keys, statement_checks, transaction_checks
+from localstack.enforced_iam import Check, request_keys, statement_checks
 
 
 def key_of(table: str, index: str | None) -> str | None:
@@ -13,17 +13,10 @@ def key_of(table: str, index: str | None) -> str | None:
 
 
 ITEM = {"pk": {"S": "token#1"}, "sk": {"S": "-"}}
+# `test_enforced_iam.py` has the usual ways to name a key.
 PRESENT: dict[str, dict[str, Any]] = {
-    "a key": {"TableName": "jobs", "Key": ITEM},
-    "an item": {"TableName": "jobs", "Item": {**ITEM, "tenant": {"S": "a"}}},
-    "keys of a batch": {"RequestItems": {"jobs": {"Keys": [ITEM]}}},
     "items of a batch": {"RequestItems": {"jobs": [{"PutRequest": {"Item": ITEM}}]}},
     "deletions of a batch": {"RequestItems": {"jobs": [{"DeleteRequest": {"Key": ITEM}}]}},
-    "a query": {
-        "TableName": "jobs",
-        "KeyConditionExpression": "pk = :p AND begins_with(sk, :s)",
-        "ExpressionAttributeValues": {":p": {"S": "token#1"}, ":s": {"S": "x"}},
-    },
     "a query by another name": {
         "TableName": "jobs",
         "KeyConditionExpression": "#sort=:s and #key=:p",
@@ -64,17 +57,6 @@ def test_a_request_names_its_key(request_: dict[str, Any]) -> None:
 )
 def test_a_request_without_a_key_names_none(request_: dict[str, Any]) -> None:
     assert request_keys(request_, key_of) == {}
-
-
-def test_each_item_of_a_transaction_is_checked_with_its_own_key() -> None:
-    other = {"pk": {"S": "job#1"}}
-    request = {
-        "TransactItems": [{"Put": {"TableName": "jobs", "Item": ITEM}}, {"Update": {"TableName": "jobs", "Key": other}}]
-    }
-    assert transaction_checks(request, key_of) == [
-        Check("dynamodb:PutItem", "jobs", None, ("token#1",)),
-        Check("dynamodb:UpdateItem", "jobs", None, ("job#1",)),
-    ]
 
 
 TOKEN, OTHER = {"S": "token#1"}, {"S": "other"}

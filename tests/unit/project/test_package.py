@@ -115,22 +115,11 @@ def test_the_preview_works(bare: Bare) -> None:
     assert output.count("09:00:00+0") == 10
 
 
-@pytest.mark.parametrize("command", ["get", "explain"])
-def test_the_commands_for_one_job_reach_for_the_api(bare: Bare, command: str) -> None:
-    code, output = bare.run("onthedot", command, "job_a", "--url", "http://127.0.0.1:1")
-    assert (code, output) == (5, "Error: http://127.0.0.1:1 cannot be reached: Connection refused\n")
-
-
-@pytest.mark.parametrize("command", ["gates", "limits"])
-def test_the_commands_for_limits_reach_for_the_api(bare: Bare, command: str) -> None:
-    code, output = bare.run("onthedot", command, "list", "--url", "http://127.0.0.1:1", "--token", "t")
-    assert (code, output) == (5, "Error: http://127.0.0.1:1 cannot be reached: Connection refused\n")
-
-
 @pytest.mark.parametrize(
-    "arguments", [["schedule", "--in", "1m", "--http", "https://x.example/"], ["cancel", "job_a"], ["workers"]]
+    "arguments",
+    [["schedule", "--in", "1m", "--http", "https://x.example/"], ["get", "job_a"], ["gates", "list"], ["workers"]],
 )
-def test_the_commands_on_the_client_reach_for_the_api(bare: Bare, arguments: list[str]) -> None:
+def test_commands_reach_for_the_api(bare: Bare, arguments: list[str]) -> None:
     code, output = bare.run("onthedot", *arguments, "--url", "http://127.0.0.1:1", "--token", "t")
     assert (code, output) == (5, "Error: http://127.0.0.1:1 cannot be reached: Connection refused\n")
 
@@ -154,8 +143,6 @@ def test_a_worker_with_an_app_runs_until_it_is_stopped(bare: Bare) -> None:
     ("arguments", "name", "extra"),
     [
         (["audit", "--table", "jobs"], "onthedot audit", "aws"),
-        (["limits", "list", "--table", "jobs"], "onthedot limits", "aws"),
-        (["shards", "--table", "jobs"], "onthedot shards", "aws"),
         (["worker", "--direct", "--stage", "prod"], "onthedot worker", "aws"),
         (
             ["worker", "--url", "http://127.0.0.1:1", "--capability", "grpc"],
@@ -181,11 +168,7 @@ def test_every_package_that_the_product_imports_comes_with_it_or_with_an_extra()
                 imported.add(node.module.partition(".")[0])
     stubs = {name for name in imported if name.startswith(("mypy_boto3", "_typeshed"))}
     assert imported - stubs - set(sys.stdlib_module_names) == {"onthedot", *BASE, *EXTRAS}
-
-
-def test_the_extras_that_messages_name_exist() -> None:
-    assert set(TITLES) == set(EXTRAS.values())
-    assert set(TITLES) <= set(PROJECT["optional-dependencies"])
+    assert set(TITLES) == set(EXTRAS.values()) <= set(PROJECT["optional-dependencies"])
 
 
 def test_the_workers_image_has_the_packages_of_aws_and_grpc() -> None:

@@ -11,10 +11,8 @@ import pytest
 from docs.generator import commands, context
 from docs.generator.commands import NoHelp
 from docs.generator.context import NoDocstring
-from docs.generator.markdown import anchor, json_text, table
 from docs.generator.meanings import FIELDS, PARAMETERS, Undocumented, meaning_of, meanings
-from docs.generator.reference import PAGES as REFERENCE
-from docs.generator.site import OUTSIDE, collect, place_of, rewritten
+from docs.generator.site import OUTSIDE, REFERENCE, collect, place_of, rewritten
 from docs.generator.story import SHOWN, WITHOUT_EXAMPLE, examples
 
 from onthedot.api.openapi import describe
@@ -115,10 +113,3 @@ def test_what_has_no_text_is_named() -> None:
 
     with pytest.raises(NoDocstring, match=r"Config\.bare"):
         context.meanings_of(Config, "bare")
-
-
-def test_markdown() -> None:
-    assert table(("a", "b"), [("x|y", "two\nlines")]) == "| a | b |\n| --- | --- |\n| x\\|y | two lines |"
-    assert table(("a",), []) == ""
-    assert anchor("GET /v1/jobs/{id}") == "get-v1jobsid"
-    assert json_text({"a": ["x" * 60, "y" * 60]}) == f'{{\n  "a": [\n    "{"x" * 60}",\n    "{"y" * 60}"\n  ]\n}}'

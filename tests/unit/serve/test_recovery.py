@@ -20,11 +20,8 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.serve import recovery
 from onthedot.serve.recovery import Recovery, recover
-from onthedot.targets.rules import AllowList
-from onthedot.wiring.embedded import Embedded, embedded, server_deployment
-from tests.builders import a_run
-
-DEPLOYMENT = server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024)
+from onthedot.wiring.embedded import Embedded, embedded
+from tests.builders import SERVER, a_run
 
 
 class Life:
@@ -43,11 +40,11 @@ class Life:
         return recover(self.parts, "serve-2")
 
     def _open(self) -> Embedded:
-        made = embedded(Database(self._path), self.clock, DEPLOYMENT)
+        made = embedded(Database(self._path), self.clock, SERVER)
         return replace(made, runs=SqliteRunStore(made.database, self.clock, page_size=3))
 
     def a_run(self, due_in: float = 0.0) -> Record:
-        return a_run(self.clock, DEPLOYMENT).due_in(due_in).stored_in(self.parts.engine.store)
+        return a_run(self.clock, SERVER).due_in(due_in).stored_in(self.parts.engine.store)
 
     def run(self, run: Record) -> Record:
         found = self.parts.engine.store.get(run.run_id)

@@ -6,27 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from onthedot.core.clock import VirtualClock
 from onthedot.engines.sqlite.database import Database
 from onthedot.serve import ticks
 from onthedot.serve.server import ServerClock
 from onthedot.serve.ticks import Ticks
-from onthedot.targets.rules import AllowList
-from onthedot.wiring.embedded import Embedded, embedded, server_deployment
+from onthedot.wiring.embedded import Embedded, embedded
+from tests.builders import SERVER, SettableClock
 
 MINUTE = 60_000
-
-
-class SettableClock(VirtualClock):
-    def set_by(self, milliseconds: int) -> None:
-        self._now += milliseconds
 
 
 @pytest.fixture
 def parts() -> Iterator[Embedded]:
     with Database() as database:
-        deployment = server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024)
-        made = embedded(database, SettableClock(), deployment)
+        made = embedded(database, SettableClock(), SERVER)
         yield made
         made.writer.close()
 
@@ -84,14 +77,6 @@ def test_an_audit_that_hangs_or_fails_stops_no_tick(parts: Embedded, monkeypatch
     end.set()
     timer.stop()
     assert not audit.is_alive()
-
-
-def test_other_threads_sleep_until_the_instant() -> None:
-    clock = ServerClock()
-    clock.keep_awake(threading.Thread())
-    instant = clock.now() + 5
-    clock.sleep_until(instant)
-    assert clock.now() >= instant
 
 
 def test_the_thread_that_must_stay_awake_is_refused() -> None:
