@@ -29,6 +29,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 main()
 """
 """The command line. Shells let programs in the background ignore interrupts, and the tests may be one of them."""
+EXPLAINED = {"job_id": "job_bad", "status": "FAILED", "reasons": [{"code": "failed", "message": "It failed for good."}]}
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def answering() -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            content = json.dumps(an_overview()).encode()
+            content = json.dumps(EXPLAINED if self.path.endswith("/explain") else an_overview()).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -98,13 +99,23 @@ def terminal() -> Iterator[Terminal]:
         opened.close()
 
 
-@pytest.mark.parametrize("how", ["q", "ctrl-c"])
-def test_the_screen_ends_and_leaves_the_terminal_as_it_was(how: str, terminal: Terminal) -> None:
+def test_the_screen_filters_explains_and_ends(terminal: Terminal) -> None:
     terminal.read_until("remind-17")
-    if how == "q":
-        terminal.type("xq")
-    else:
-        terminal.process.send_signal(signal.SIGINT)
+    terminal.type("/remind\r")
+    terminal.read_until("filter: remind")
+    terminal.type("\r")
+    terminal.read_until("It failed for good.")
+    terminal.type(" ")
+    terminal.read_until("esc clears")
+    terminal.type("q")
+    terminal.read_until("\x1b[?1049l")
+    assert terminal.process.wait(PATIENCE) == 0
+    assert terminal.settings() == terminal.before
+
+
+def test_an_interrupt_ends_it_and_leaves_the_terminal_as_it_was(terminal: Terminal) -> None:
+    terminal.read_until("remind-17")
+    terminal.process.send_signal(signal.SIGINT)
     terminal.read_until("\x1b[?1049l")
     assert terminal.process.wait(PATIENCE) == 0
     assert terminal.settings() == terminal.before

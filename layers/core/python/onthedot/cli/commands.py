@@ -33,7 +33,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
         "listen": Entry("jobs.listen:listen", "Receive the HTTP calls of jobs and show how late they are"),
     },
     "Operations": {
-        "top": Entry("operations.overview:top", "Show the state of the stage on a live screen"),
+        "top": Entry("operations.top:top", "Show the state of the stage on a live screen"),
         "overview": Entry(
             "operations.overview:overview", "Show the state of the stage, its queues, workers and failures"
         ),

@@ -161,8 +161,8 @@ def gate_hold_ups(engine: Engine, tenant: str) -> Sequence[HoldUp]:
     if limits is not None and not limits.is_empty:
         found += _at(tenant_gate(tenant), limits, use_of(engine, tenant_gate(tenant)))
     gates = list_gates(engine, tenant, MOST_GATES, None).items
-    for name, limits, use in gates:
-        found += _at(GateId(tenant, name), limits, use)
+    for name, of_gate, use in gates:
+        found += _at(GateId(tenant, name), of_gate, use)
     with ThreadPoolExecutor(READERS) as readers:
         named = [GateId(tenant, name) for name, _, _ in gates]
         found += [hold_up for hold_up in readers.map(lambda gate: _at_keys(engine, gate), named) if hold_up is not None]

@@ -1,15 +1,10 @@
-"""`onthedot overview`, `top`, `queues` and `workers`: the state of a stage."""
+"""`onthedot overview`, `queues` and `workers`: the state of a stage."""
 
-import os
-import select
 import shutil
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import groupby, zip_longest
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 from rich.cells import cell_len
@@ -30,14 +25,10 @@ from onthedot.cli.output import (
     word,
     wrapped,
 )
-from onthedot.cli.times import Duration, age, briefly, day_and_clock, read_moment, this_moment
+from onthedot.cli.times import age, briefly, day_and_clock, read_moment, this_moment
 from onthedot.client import requests
 
-if TYPE_CHECKING:
-    from rich.text import Text
-
 STATES: Final = {"on_time": "green", "idle": "green", "late": "red", "failing": "red", "held_up": "yellow"}
-MIN_INTERVAL: Final = 0.5
 OLD_SECONDS: Final = 300
 """A queue whose oldest message waits longer is coloured."""
 INDENT: Final = 2
@@ -86,93 +77,21 @@ def print_overview(api: Documents, *, as_json: bool) -> Mapping[str, Any]:
     return document
 
 
-@click.command()
-@click.option("--interval", type=Duration(), default="2s", show_default=True, help="How often to refresh the screen.")
-@on_api
-def top(interval: float, api: Documents, as_json: bool) -> None:
-    """Show the state of the stage on a live screen.
-
-    Press q to quit. Without a terminal, it prints one frame.
-
-    \b
-    Example:
-      onthedot top
-    """
-    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        print_overview(api, as_json=as_json)
-        return
-    from rich.console import Console  # noqa: PLC0415 - only for a terminal
-    from rich.live import Live  # noqa: PLC0415 - as above
-
-    document: Mapping[str, Any] = {}
-    with (
-        suppress(KeyboardInterrupt),
-        _keyboard() as is_ended_within,
-        Live("Waiting for the API …", console=Console(), screen=True, auto_refresh=False) as live,
-    ):
-        while True:
-            failure = None
-            try:
-                document = api.ask(requests.overview())
-            except click.ClickException as error:
-                failure = error.format_message()
-            live.update(screen_of(document, failure, this_moment()), refresh=True)
-            if is_ended_within(max(interval, MIN_INTERVAL)):
-                return
-
-
-def screen_of(document: Mapping[str, Any], failure: str | None, now: datetime) -> "Text":
-    """Return the screen of the latest overview. Above it stands why the latest call failed, if it did."""
-    from rich.text import Text  # noqa: PLC0415 - only for a terminal
-
-    seconds = document.get("tick_age_seconds")
-    names = [str(document[name]) for name in ("stage", "tenant") if document.get(name)]
-    tick = "no tick yet" if seconds is None else f"last tick {age(seconds)} ago"
-    head = "   ".join(["onthedot", *names, tick, f"{now.astimezone():%H:%M:%S}", "q quits"])
-    is_bad = failure is not None or document.get("status") == "late"
-    columns = shutil.get_terminal_size().columns
-    shown = Text(no_wrap=True, overflow="crop", end="")
-    first = Line(cut(failure or head, columns), "red" if is_bad else None, bold=True)
-    for line in (first, *lines_of(sections_of(document, now), columns)):
-        style = " ".join(filter(None, (line.colour, "bold" if line.bold else "")))
-        shown.append(f"{line.text}\n", style=style or None)
-    return shown
-
-
-@contextmanager
-def _keyboard() -> Iterator[Callable[[float], bool]]:
-    """Give a function that waits, and says whether the user has pressed q or closed the terminal meanwhile."""
-    import termios  # noqa: PLC0415 - only for a terminal
-    import tty  # noqa: PLC0415 - as above
-
-    stdin = sys.stdin.fileno()
-
-    def is_ended_within(seconds: float) -> bool:
-        until = time.monotonic() + seconds
-        while select.select([stdin], [], [], max(0.0, until - time.monotonic()))[0]:
-            if os.read(stdin, 1) in (b"q", b"\x04", b""):
-                return True
-        return False
-
-    before = termios.tcgetattr(stdin)
-    tty.setcbreak(stdin)
-    try:
-        yield is_ended_within
-    finally:
-        termios.tcsetattr(stdin, termios.TCSADRAIN, before)
-
-
 class Row(NamedTuple):
+    """A row of a section: its cells, and the job that Enter explains, if it has one."""
+
     cells: tuple[str, ...]
     colour: str | None = None
+    job_id: str | None = None
 
     @property
     def text(self) -> str:
+        """All cells as one text, in which a filter searches."""
         return "  ".join(self.cells)
 
 
 class Section(NamedTuple):
-    """A title and its rows. Those of a list stand below the title, in columns."""
+    """A title and its rows. `is_list` says whether its rows can be chosen and filtered."""
 
     title: str
     rows: Sequence[Row]
@@ -183,13 +102,16 @@ class Line(NamedTuple):
     text: str
     colour: str | None = None
     bold: bool = False
+    row: Row | None = None
+    """The row of a list, which can be chosen."""
 
 
-def lines_of(sections: Sequence[Section], columns: int) -> list[Line]:
-    return [line for section in sections for line in _section(section, columns)]
+def lines_of(sections: Sequence[Section], columns: int, wanted: str = "") -> list[Line]:
+    """Return the lines of all sections, each cut to the width. Lists have only the rows with the wanted text."""
+    return [line for section in sections for line in _section(section, columns, wanted.lower())]
 
 
-def _section(section: Section, columns: int) -> Iterator[Line]:
+def _section(section: Section, columns: int, wanted: str) -> Iterator[Line]:
     if not section.title:
         # The answer to all is never cut.
         for row in section.rows:
@@ -200,12 +122,15 @@ def _section(section: Section, columns: int) -> Iterator[Line]:
             title = "" if place else section.title
             yield Line(cut(title.ljust(TITLES) + row.text, columns), row.colour)
         return
+    rows = [row for row in section.rows if wanted in row.text.lower()]
+    if not rows:
+        return
     yield Line(cut(section.title, columns), bold=True)
-    by_column = zip_longest(*(row.cells for row in section.rows), fillvalue="")
+    by_column = zip_longest(*(row.cells for row in rows), fillvalue="")
     widths = fitted([max(map(cell_len, column)) for column in by_column], columns - INDENT)
-    for row in section.rows:
+    for row in rows:
         cells = [*row.cells, *[""] * (len(widths) - len(row.cells))]
-        yield Line(cut(" " * INDENT + line_of(cells, widths), columns), row.colour)
+        yield Line(cut(" " * INDENT + line_of(cells, widths), columns), row.colour, row=row)
 
 
 def sections_of(document: Mapping[str, Any], now: datetime) -> list[Section]:
@@ -276,7 +201,7 @@ def _due(minutes: Any, now: datetime) -> Sequence[Row]:
 
 
 def _hold_ups(ones: Any, _: datetime) -> Sequence[Row]:
-    return [Row((_said(one.get("message")),), "yellow") for one in ones]
+    return [Row((_said(one.get("message")),), "yellow", one.get("job_id")) for one in ones]
 
 
 def _queues(ones: Any, _: datetime) -> Sequence[Row]:
@@ -296,17 +221,17 @@ def _queue(queue: Mapping[str, Any]) -> Row:
 
 
 def _next(ones: Any, now: datetime) -> Sequence[Row]:
-    return [Row((_clock(one.get("fire_time"), now), _name(one))) for one in ones]
+    return [Row((_clock(one.get("fire_time"), now), _name(one)), None, one.get("job_id")) for one in ones]
 
 
 def _failures(ones: Any, now: datetime) -> Sequence[Row]:
     """Failures of one job with one error that follow each other are one row."""
     rows = []
-    for (_, error), group in groupby(ones, key=lambda one: (one.get("job_id"), one.get("error"))):
+    for (job_id, error), group in groupby(ones, key=lambda one: (one.get("job_id"), one.get("error"))):
         latest, *others = group
         times = f"  ×{len(others) + 1}" if others else ""
         cells = (_clock(latest.get("finished_at"), now), f"{_name(latest)}{times}", _said(error))
-        rows.append(Row(cells, "red"))
+        rows.append(Row(cells, "red", job_id))
     return rows
 
 
