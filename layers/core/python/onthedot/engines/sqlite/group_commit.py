@@ -129,9 +129,9 @@ class GroupCommit:
         """Do the operations that wait, commit them, and report each. An error of one operation is only its own."""
         group: list[_Operation] = []
         outcomes: list[tuple[Any, BaseException | None]] = []
-        until = time.monotonic() + _LONGEST_SECONDS
         try:
             with self._database.transaction():
+                until = time.monotonic() + _LONGEST_SECONDS
                 while self._waiting and (not group or time.monotonic() < until):
                     do, done = self._waiting.popleft()
                     group.append((do, done))
