@@ -42,10 +42,13 @@ class SqliteRunStore:
         self._purge_at = 0
 
     def create(self, run: Record) -> Record | None:
-        with self._database.transaction() as connection:
-            if (now := self._clock.now()) >= self._purge_at:
+        if (now := self._clock.now()) >= self._purge_at:
+            with self._database.statement() as connection:
                 _purge_expired(connection, now)
-                self._purge_at = now + PURGE_MS
+            self._purge_at = now + PURGE_MS
+        # A run that is stored as ended is counted by a second statement.
+        counted = run.status in ENDED
+        with self._database.transaction() if counted else self._database.statement() as connection:
             outcome = self._insert(connection, run, now)
         if isinstance(outcome, Moved):
             return None
