@@ -5,12 +5,13 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 
+from onthedot.api.http import Response
 from onthedot.serve import http_server
 from onthedot.serve.http_server import HttpServer, listen
 
@@ -31,10 +32,23 @@ async def fine(_: Any, __: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"ok"})
 
 
+class Writes:
+    """Short writes of at most ten bytes, which are answered with their bodies."""
+
+    def is_short(self, path: str, size: int) -> bool:
+        return path == "/short" and size <= 10
+
+    def answer_short(
+        self, path: str, headers: Sequence[tuple[bytes, bytes]], body: bytes, answer: Callable[[Response], None]
+    ) -> None:
+        answer(Response(200, body.decode()))
+
+
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the server wait only a moment for the head of a request."""
+    """Let the server wait only a moment for the head of a request, and for its body."""
     monkeypatch.setattr(http_server, "HEAD_SECONDS", HEAD_SECONDS)
+    monkeypatch.setattr(http_server, "BODY_SECONDS", HEAD_SECONDS)
 
 
 @pytest.fixture
@@ -43,7 +57,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setattr(http_server, "TICK_SECONDS", 0.05)
     listener = listen("127.0.0.1", 0)
     ready = threading.Event()
-    server = InThread(fine, ready.set, lambda: None)
+    server = InThread(fine, ready.set, lambda: None, Writes())
     thread = threading.Thread(target=server.serve_on, args=(listener,))
     thread.start()
     assert ready.wait(60)
@@ -110,6 +124,23 @@ def test_a_head_that_comes_too_slowly_is_refused_also_behind_another_request(por
 def test_a_connection_that_is_kept_alive_may_be_idle_for_longer(port: int) -> None:
     with connect(port) as kept:
         assert status(kept) == 200
+        time.sleep(1.5 * HEAD_SECONDS)
+        assert status(kept) == 200
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_short_write_whose_body_comes_too_slowly_is_refused(port: int) -> None:
+    with connect(port) as slow:
+        assert status(slow, b"POST /short HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab") == 408
+        assert slow.recv(1) == b"", "and is closed"
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_short_write_is_not_refused_late(port: int) -> None:
+    with connect(port) as kept:
+        kept.sendall(b"POST /short HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab")
+        kept.sendall(b"cde")
+        assert answered(kept) == 200
         time.sleep(1.5 * HEAD_SECONDS)
         assert status(kept) == 200
 

@@ -85,7 +85,9 @@ def test_messages_of_another_pool_do_not_wake_a_thread(queues: LiveQueues) -> No
         looks.append(1)
         return False
 
-    thread = threading.Thread(target=lambda: queues.wait("pull", now() + 300, is_over))
+    thread = threading.Thread(
+        target=lambda: queues.receive_first("pull", [MEDIUM], visibility_ms=LONG, until=now() + 300, is_over=is_over)
+    )
     thread.start()
     for number in range(50):
         send(queues, f"run_{number}", pool="default")

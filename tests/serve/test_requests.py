@@ -66,6 +66,54 @@ def test_requests_that_are_sent_together_are_answered_in_order(shared: ServerPro
     assert received.index(b'"version"') < received.index(b'"gates"')
 
 
+def test_a_write_between_other_requests_is_answered_in_order(shared: ServerProcess) -> None:
+    """Short writes take a way of their own through the server."""
+    job = b'{"callback_url": "http://127.0.0.1:9/", "delay": 3600}'
+    write = head(shared, "POST", "/v1/jobs", content_length=str(len(job))) + job
+    with a_connection(shared) as connection:
+        connection.sendall(write + head(shared, "GET", "/v1/gates") + write + write)
+        received = b""
+        while received.count(b"HTTP/1.1 ") < 4 or not received.endswith(b"}"):
+            received += connection.recv(65536)
+    first, second, third, fourth = (received.index(part) for part in (b"job_", b'"gates"', b"202 ", b"HTTP/1.1 200"))
+    assert third < first < fourth < second
+    assert received.count(b"HTTP/1.1 202") == 3
+    assert received.rindex(b"HTTP/1.1 202") > second
+
+
+def test_a_write_may_arrive_in_pieces_and_close_its_connection(shared: ServerProcess) -> None:
+    job = b'{"callback_url": "http://127.0.0.1:9/", "delay": 3600}'
+    with a_connection(shared) as connection:
+        connection.sendall(head(shared, "POST", "/v1/jobs", content_length=str(len(job)), connection="close"))
+        for byte in range(0, len(job), 20):
+            time.sleep(0.02)
+            connection.sendall(job[byte : byte + 20])
+        status, headers, _ = answer(connection)
+        assert (status, headers["connection"]) == (202, "close")
+        assert connection.recv(1) == b""
+
+
+def test_a_write_is_done_once_when_its_client_hangs_up_at_once(shared: ServerProcess) -> None:
+    job = b'{"callback_url": "http://127.0.0.1:9/", "delay": 3600, "name": "once"}'
+    before = jobs_of(shared)
+    with a_connection(shared) as connection:
+        connection.sendall(head(shared, "POST", "/v1/jobs", content_length=str(len(job))) + job)
+        answer(connection)
+    with a_connection(shared) as connection:
+        connection.sendall(head(shared, "POST", "/v1/jobs", content_length=str(len(job))) + job)
+    deadline = time.monotonic() + 20
+    while len(jobs_of(shared) - before) < 2:
+        assert time.monotonic() < deadline
+    time.sleep(0.3)
+    assert len(jobs_of(shared) - before) == 2
+
+
+def test_a_write_without_a_token_is_refused(shared: ServerProcess) -> None:
+    with a_connection(shared) as connection:
+        connection.sendall(b"POST /v1/jobs HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}")
+        assert answer(connection)[0] == 401
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status", "code"),
     [

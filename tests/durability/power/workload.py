@@ -97,8 +97,8 @@ class _Play:
     def play(self, groups: int) -> None:
         operations = (self._create, self._create, self._start, self._finish, self._tick)
         for _ in range(groups):
-            # All of them are there before the writer looks, so they share a commit.
-            with self._writer._arrived:
+            # All of them are there before the writer begins its transaction, so they share a commit.
+            with self._database._lock:
                 for _ in range(self._chance.randint(1, 6)):
                     self._submit(self._chance.choice(operations))
             self._writer.run(lambda: None)

@@ -1,14 +1,20 @@
 """The writer thread: operations share commits, and each learns its own outcome when it is on disk."""
 
+import math
+import selectors
+import socket
 import sqlite3
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
 from onthedot.core.errors import Unavailable
+from onthedot.engines.sqlite import group_commit
 from tests.unit.engines.sqlite.kit import INSERT, Desk, a_desk
 
 
@@ -212,3 +218,84 @@ def test_many_threads_lose_nothing(desk: Desk) -> None:
     assert len(desk.stored()) == 400
     assert desk.writer.operations == 400
     assert desk.writer.commits < 400
+
+
+class AGuest:
+    """A guest that counts its turns, and fails in some."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.fails = False
+        self.turned = threading.Condition()
+
+    def turn(self) -> float:
+        with self.turned:
+            self.turns += 1
+            self.turned.notify_all()
+        if self.fails:
+            raise ValueError("this turn fails")
+        return math.inf
+
+    def has_turned(self, wake: Callable[[], object]) -> bool:
+        with self.turned:
+            before = self.turns
+            wake()
+            return self.turned.wait_for(lambda: self.turns > before, 10)
+
+
+@pytest.fixture
+def guest(desk: Desk) -> AGuest:
+    made = AGuest()
+    assert made.has_turned(lambda: desk.writer.join(made))
+    return made
+
+
+def test_a_guest_has_a_turn_when_it_is_woken_and_after_each_commit(desk: Desk, guest: AGuest) -> None:
+    assert guest.has_turned(desk.writer.wake)
+    assert guest.has_turned(lambda: desk.writer.run(desk.put("a")))
+
+
+def test_no_wake_is_lost(desk: Desk, guest: AGuest) -> None:
+    """Threads wake the writer while it works, falls asleep, and sleeps."""
+
+    def wake_often() -> None:
+        for number in range(300):
+            desk.writer.run(lambda: None)
+            if number % 3 == 0:
+                time.sleep(0.0005)
+
+    threads = [threading.Thread(target=wake_often) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert desk.writer.operations >= 1200
+
+
+def test_a_guest_that_fails_stops_no_operation_and_has_other_turns(
+    desk: Desk, guest: AGuest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(group_commit, "_FAILED_SECONDS", 0.01)
+    guest.fails = True
+    assert desk.writer.run(desk.put("a")) == "a"
+    assert guest.has_turned(lambda: None)
+    assert "turn_failed" in caplog.messages
+    guest.fails = False
+
+
+def test_sockets_of_guests_are_read_between_commits(desk: Desk) -> None:
+    ours, theirs = socket.socketpair()
+    read: SimpleQueue[bytes] = SimpleQueue()
+    with ours, theirs:
+        desk.writer.run(
+            lambda: desk.writer.selector.register(ours, selectors.EVENT_READ, lambda: read.put(ours.recv(10)))
+        )
+        theirs.send(b"idle")
+        assert read.get(timeout=10) == b"idle"
+        with desk.held_up():
+            futures = [desk.submit(desk.put(f"k{number}")) for number in range(3)]
+            theirs.send(b"busy")
+        assert read.get(timeout=10) == b"busy"
+        assert [future.result(10) for future in futures] == ["k0", "k1", "k2"]
+        desk.writer.run(lambda: desk.writer.selector.unregister(ours))

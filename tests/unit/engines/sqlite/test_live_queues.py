@@ -10,7 +10,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.clock import VirtualClock
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline, Received
-from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
 from onthedot.engines.sqlite import live_queues
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.live_queues import LiveQueues
@@ -116,35 +116,28 @@ def test_a_receiver_looks_at_the_clock_now_and_then(
     """It waits for a run in half an hour when the clock is set ahead. No message wakes it."""
     monkeypatch.setattr(live_queues, "LONGEST_PAUSE_MS", 10)
     send(queues, clock, due_in=1800)
-    found: list[bool] = []
-    waiting = threading.Thread(target=lambda: found.append(queues.wait(DEFAULT_POOL, clock.now() + 3_600_000)))
+    found: list[Received] = []
+
+    def wait() -> None:
+        until = clock.now() + 10**9
+        found.extend(queues.receive_first(DEFAULT_POOL, PRIORITIES, visibility_ms=30_000, until=until))
+
+    waiting = threading.Thread(target=wait)
     waiting.start()
     clock.set(clock.now() + 3_600_000 - 1)
     waiting.join(10)
 
-    assert found == [True]
+    assert len(found) == 1
 
 
-def test_waiting_ends_when_it_is_over(queues: LiveQueues, clock: SettableClock) -> None:
-    over = threading.Event()
-    found: list[bool] = []
-    waiting = threading.Thread(target=lambda: found.append(queues.wait(DEFAULT_POOL, clock.now() + 10**9, over.is_set)))
-    waiting.start()
-    over.set()
-    queues.wake()
-    waiting.join(10)
-
-    assert found == [False]
-
-
-def test_a_message_wakes_a_receiver_that_waits(queues: LiveQueues, clock: SettableClock) -> None:
-    found: list[bool] = []
-    waiting = threading.Thread(target=lambda: found.append(queues.wait(DEFAULT_POOL, clock.now() + 10**9)))
-    waiting.start()
+def test_a_change_is_told_to_whoever_waits_outside(queues: LiveQueues, clock: SettableClock) -> None:
+    told: list[int | None] = []
+    queues.on_change = lambda: told.append(queues.next_at(DEFAULT_POOL))
     send(queues, clock)
-    waiting.join(10)
+    (received,) = receive(queues)
+    queues.hide(received, 0)
 
-    assert found == [True]
+    assert told == [clock.now(), clock.now()]
 
 
 def test_ten_thousand_messages_leave_nothing_behind(queues: LiveQueues, clock: SettableClock) -> None:

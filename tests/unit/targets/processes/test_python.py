@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +20,7 @@ from onthedot.core.ports import RESULT_BYTES, Answer, Call
 from onthedot.core.progress import ProgressReport
 from onthedot.core.stopping import Stop
 from onthedot.jobs import Context
-from onthedot.targets.processes.python_runner import PythonRunner
+from onthedot.targets.processes.python_runner import FEW, PythonRunner
 from onthedot.targets.types import PythonTarget
 from tests.unit.targets.kit import NOW, a_call_of, asking_when_it_runs, runs, side_by_side, until
 
@@ -146,10 +147,24 @@ def test_a_process_outlives_the_thread_whose_call_started_it() -> None:
             assert runner.perform(a_call("pid")).result == pid
 
 
+def test_handlers_that_do_not_end_hold_up_no_others(tmp_path: Path) -> None:
+    """More of them than quick handlers share processes. The others end while all of these still run."""
+    stop = Stop()
+    with PythonRunner(APP) as runner, ThreadPoolExecutor(FEW + 14) as callers:
+        endless = [
+            callers.submit(runner.perform, a_call("reports-until-cancelled", "begun", stop=stop))
+            for _ in range(FEW + 4)
+        ]
+        quick = [callers.submit(runner.perform, a_call("echo", number)) for number in range(40)]
+        assert [answer.result(60).result for answer in quick] == [str(number) for number in range(40)]
+        assert not any(answer.done() for answer in endless)
+        stop.ask("enough")
+
+
 def test_only_so_many_idle_processes_are_kept(tmp_path: Path) -> None:
     with PythonRunner(APP, warm=1) as runner:
         pids = pids_of(runner, a_call("together", {"folder": str(tmp_path), "expected": 3}), 3)
-        assert sum(map(runs, pids)) == 1
+        until(lambda: sum(map(runs, pids)) == 1)
     assert not any(map(runs, pids))
 
 

@@ -54,6 +54,20 @@ def call_for(
     )
 
 
+def prepare(
+    engine: Core, run: Record, definition: Definition | None, stop: Stop, progress: LatestProgress | None = None
+) -> Call | Answer:
+    """Return the call of an attempt, or the answer when none can be made now."""
+    if definition is None:
+        return Answer(
+            ok=False, error="nothing says what this run is to do", error_class="no_definition", retryable=False
+        )
+    try:
+        return call_for(engine, run, definition, stop, progress)
+    except Unavailable as error:
+        return not_made(error, run.attempt)
+
+
 def perform(
     engine: Core,
     performer: Performer,
@@ -64,15 +78,8 @@ def perform(
     progress: LatestProgress | None = None,
 ) -> Answer:
     """Perform the attempt and return its answer. A failure that may pass is an answer too, and raises nothing."""
-    if definition is None:
-        return Answer(
-            ok=False, error="nothing says what this run is to do", error_class="no_definition", retryable=False
-        )
-    try:
-        call = call_for(engine, run, definition, stop, progress)
-    except Unavailable as error:
-        return not_made(error, run.attempt)
-    return performer.perform(call)
+    call = prepare(engine, run, definition, stop, progress)
+    return call if isinstance(call, Answer) else performer.perform(call)
 
 
 def not_made(error: Unavailable, attempt: int) -> Answer:

@@ -35,13 +35,17 @@ class Stop:
     def wait(self, seconds: float) -> bool:
         return self._requested.wait(seconds)
 
-    @contextmanager
-    def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
+    def on_ask(self, interrupt: Callable[[], None]) -> None:
+        """Call this when the stop is requested, or now if it was."""
         with self._lock:
             already_requested = self._reason is not None
             self._interrupts.append(interrupt)
         if already_requested:
             interrupt()
+
+    @contextmanager
+    def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        self.on_ask(interrupt)
         try:
             yield
         finally:

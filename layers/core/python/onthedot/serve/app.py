@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from onthedot.access.ports import Principal
@@ -22,18 +22,18 @@ from onthedot.api.router import handle
 from onthedot.core.errors import OnthedotError, Unavailable
 from onthedot.core.ports import Clock
 from onthedot.core.stopping import Stop
+from onthedot.serve.http_server import BODY_SECONDS
 from onthedot.wiring.embedded import Embedded, GroupCommit
 
 MOST_BODY: Final = 10 * 1024 * 1024
 """Most bytes of a request, as on API Gateway."""
-BODY_SECONDS: Final = 30.0
-"""How long a client may take to send a request."""
 THREADS: Final = 16
 """Requests that are not short writes, side by side."""
 _SHORT: Final = re.compile(r"/v1/jobs|/v1/executions/[^/]+/(?:complete|heartbeat)")
 """The POSTs that write little and never wait. They run in the writer thread, and share its commits."""
+MOST_SHORT: Final = 256 * 1024
+"""A larger request would hold up the others of its commit."""
 _LEASE: Final = re.compile(r"/v1/workers/[^/]+/lease")
-_MOST_SHORT: Final = 256 * 1024
 _CLOSE: Final = {"Connection": "close"}
 
 Scope = Mapping[str, Any]
@@ -51,7 +51,7 @@ class HungUp(Exception):
 
 
 class App:
-    """An ASGI application on an embedded engine."""
+    """An ASGI application on an embedded engine. Its short writes take a way of their own: `answer_short`."""
 
     def __init__(self, embedded: Embedded, public_url: str) -> None:
         self._embedded = embedded
@@ -86,12 +86,30 @@ class App:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._polls.close()
 
-    def _request(self, scope: Scope, body: bytes) -> Request:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    def is_short(self, path: str, size: int) -> bool:
+        """Return whether a POST to this path writes little and never waits, so that it can share a commit."""
+        return size <= MOST_SHORT and _SHORT.fullmatch(path) is not None
+
+    def answer_short(
+        self, path: str, headers: Sequence[tuple[bytes, bytes]], body: bytes, answer: Callable[[Response], None]
+    ) -> None:
+        """Answer a short write once it is on disk."""
+        engine = self._embedded.engine
+        try:
+            request = self._request("POST", path, b"", headers, body)
+            self._replies.submit(lambda: handle(engine, request), lambda *ended: answer(_response_of(*ended)))
+        except OnthedotError as error:
+            answer(_unavailable(error))
+
+    def _request(
+        self, method: str, path: str, query: bytes, raw_headers: Iterable[tuple[bytes, bytes]], body: bytes
+    ) -> Request:
+        """Read the parts of a request. Raise Unavailable when the token cannot be read."""
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw_headers}
+        pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True) if query else []
         return Request(
-            method=scope["method"],
-            path=_raw_path(scope),
+            method=method,
+            path=path,
             query=dict(pairs),
             repeated_query=_repeated([name for name, _ in pairs]),
             headers=headers,
@@ -103,7 +121,7 @@ class App:
     async def _answer_once_known(self, scope: Scope, body: bytes, receive: Receive) -> Response:
         """Answer 503 when the token cannot be read just now: the caller may try again."""
         try:
-            request = self._request(scope, body)
+            request = self._request(scope["method"], _raw_path(scope), scope["query_string"], scope["headers"], body)
         except Unavailable as error:
             _LOG.exception("tokens_unreadable")
             return _unavailable(error)
@@ -111,15 +129,25 @@ class App:
 
     async def _answer(self, request: Request, receive: Receive) -> Response:
         engine = self._embedded.engine
-        if request.method == "POST" and len(request.body) <= _MOST_SHORT and _SHORT.fullmatch(request.path):
-            try:
-                return await self._replies.of(lambda: handle(engine, request))
-            except OnthedotError as error:
-                return _unavailable(error)
+        if request.method == "POST" and self.is_short(request.path, len(request.body)):
+            answered: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+            self._replies.submit(
+                lambda: handle(engine, request),
+                lambda *ended: None if answered.done() else answered.set_result(_response_of(*ended)),
+            )
+            return await answered
         if _LEASE.fullmatch(request.path) and self._polls.has_room:
             return await self._polls.answer(request, receive)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, handle, engine, request)
+
+
+def _response_of(response: Response | None, error: BaseException | None) -> Response:
+    if response is not None:
+        return response
+    if isinstance(error, OnthedotError):
+        return _unavailable(error)
+    return error_response(500, "internal", "something failed on our side")
 
 
 def _unavailable(error: OnthedotError) -> Response:
@@ -198,39 +226,28 @@ class KnownTokens:
         return principal
 
 
-Result = TypeVar("Result")
-_Reply = tuple["asyncio.Future[Any]", Any, BaseException | None]
-
-
 class Replies:
-    """Operations of the writer thread that the event loop waits for. All replies of one commit come in one call."""
+    """Operations of the writer thread whose replies the event loop gets. All of one commit come in one call."""
 
     def __init__(self, writer: GroupCommit) -> None:
         self._writer: Final = writer
-        self._ended: list[_Reply] = []
+        self._ended: list[Callable[[], None]] = []
 
-    async def of(self, do: Callable[[], Result]) -> Result:
-        """Return the result once it is on disk. Raise the error of the operation, or Unavailable."""
+    def submit(self, do: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        """Call `done` in the thread of the event loop when the operation is on disk. Raise Unavailable."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Result] = loop.create_future()
 
-        def done(result: Any, error: BaseException | None) -> None:
-            self._ended.append((future, result, error))
+        def ended(result: Any, error: BaseException | None) -> None:
+            self._ended.append(partial(done, result, error))
             if len(self._ended) == 1:
                 loop.call_soon_threadsafe(self._deliver)
 
-        self._writer.submit(do, done)
-        return await future
+        self._writer.submit(do, ended)
 
     def _deliver(self) -> None:
         ended, self._ended = self._ended, []
-        for future, result, error in ended:
-            if future.done():  # the client has gone
-                continue
-            if error is None:
-                future.set_result(result)
-            else:
-                future.set_exception(error)
+        for done in ended:
+            done()
 
 
 MOST_WAITING: Final = 256

@@ -79,10 +79,11 @@ def serve(options: ServeOptions, on_ready: Callable[[Ready], None]) -> None:
         clock.keep_awake(parts.writer.thread)
         token = _token(parts.engine, options)
         worker_id = _worker_id()
-        worker = EmbeddedWorker(parts, _performer(parts.engine, options, made), worker_id, options.concurrency)
+        performer = _performer(parts.engine, options, made)
+        worker = EmbeddedWorker(parts, performer, worker_id, options.concurrency, options.targets.app)
         ready = Ready(_url(options.host, listener), token)
         app = App(parts, ready.url)
-        server = HttpServer(app, partial(_ready, options, ready, on_ready), app.end_waits)
+        server = HttpServer(app, partial(_ready, options, ready, on_ready), app.end_waits, app)
         with _working(parts, worker, Recovery(parts, worker_id), options.grace):
             server.serve_on(listener)
             leave_at_signals()

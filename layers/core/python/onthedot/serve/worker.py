@@ -5,6 +5,7 @@ when the start is on disk.
 """
 
 import logging
+import math
 import random
 import threading
 import time
@@ -15,18 +16,20 @@ from functools import partial
 from typing import Final
 
 from onthedot.core import lifecycle
-from onthedot.core.attempt import perform
+from onthedot.core.attempt import prepare
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable, UnreadableRecord
 from onthedot.core.finish import STOPPED, answer_for_stopped, finish_run
 from onthedot.core.leases import StoreLeases
-from onthedot.core.ports import Answer, Performer, Received
+from onthedot.core.ports import Answer, Call, Performer, Received
 from onthedot.core.progress import LatestProgress
 from onthedot.core.retry import Backoff
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.start import Done, Redeliver, Started, Verdict, start_run
 from onthedot.core.stopping import Stop
 from onthedot.engine import Engine
+from onthedot.targets.processes.python_runner import HandlerCalls
+from onthedot.targets.types import PythonTarget
 from onthedot.wiring.embedded import Embedded
 from onthedot.worker.queues import PriorityOrder
 from onthedot.workers.records import SERVE_WORKER
@@ -34,7 +37,8 @@ from onthedot.workers.records import SERVE_WORKER
 MOST_AT_ONCE: Final = 200
 """Most runs that share the commit of their starts."""
 VISIBILITY_MS: Final = lifecycle.LEASE_MS
-LONGEST_WAIT_MS: Final = 3_600_000
+LONGEST_PAUSE_MS: Final = 30_000
+"""The longest wait without a look at the clock, which may be set ahead."""
 FAILED_MS: Final = 1_000
 """When runs are tried again whose starts could not be stored."""
 FINISH_SECONDS: Final = 600.0
@@ -49,14 +53,24 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class EmbeddedWorker:
-    """The worker of one pool. `start` begins its threads, `stop` ends them in order."""
+    """The worker of one pool. Its starts, its ends, and the calls of handlers are work of the writer thread.
 
-    def __init__(
-        self, embedded: Embedded, performer: Performer, worker_id: str, concurrency: int, pool: str = DEFAULT_POOL
+    Other targets are called by threads.
+    """
+
+    def __init__(  # noqa: PLR0917
+        self,
+        embedded: Embedded,
+        performer: Performer,
+        worker_id: str,
+        concurrency: int,
+        app: str | None = None,
+        pool: str = DEFAULT_POOL,
     ) -> None:
         self._embedded = embedded
         self._engine: Engine = embedded.engine
         self._performer = performer
+        self._handlers = None if app is None else HandlerCalls(app, embedded.writer.selector)
         self._worker_id = worker_id
         self._concurrency = concurrency
         self._pool = pool
@@ -64,23 +78,21 @@ class EmbeddedWorker:
         self._leases = StoreLeases(self._engine.store, self._engine.clock, lasting=True)
         self._order = PriorityOrder(time.monotonic())
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="run")
-        self._starter = threading.Thread(target=self._work, name="starter", daemon=True)
         self._changed = threading.Condition()
         self._running: set[_Attempt] = set()
+        self._starting = 0
+        """Runs whose starts the writer thread is to store."""
         self._worker_clock = time.monotonic
         self._stopping = False
 
     def start(self) -> None:
         """Begin to start runs that are due."""
-        self._starter.start()
+        self._embedded.writer.join(self)
 
     def stop(self, grace: float) -> None:
         """Start nothing more, let runs finish within the grace, and hand back the others."""
         with self._changed:
             self._stopping = True
-            self._changed.notify_all()
-        self._embedded.queues.wake()
-        self._starter.join()
         if not self._wait_until_idle(grace):
             with self._changed:
                 running = list(self._running)
@@ -90,33 +102,33 @@ class EmbeddedWorker:
                 _LOG.error("never_ended", extra={"runs": len(self._running)})
         self._leases.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._handlers is not None:
+            self._embedded.writer.run(self._handlers.close)
 
     @property
     def running(self) -> int:
         """Return the number of runs that are under way."""
         return len(self._running)
 
+    def turn(self) -> float:
+        """Start the runs that are due and have a place. Return when there is more to do."""
+        until = math.inf if self._handlers is None else self._handlers.turn()
+        free = self._concurrency - len(self._running) - self._starting
+        first = None if self._stopping or free <= 0 else self._embedded.queues.next_at(self._pool)
+        if first is None:
+            return until
+        wait_ms = min(first - self._engine.clock.now(), LONGEST_PAUSE_MS)
+        if wait_ms <= 0 and (received := self._receive(min(free, MOST_AT_ONCE))):
+            self._starting += len(received)
+            self._embedded.writer.submit(
+                lambda: [self._start(one) for one in received], partial(self._settle_all, received)
+            )
+            return 0.0
+        return min(until, time.monotonic() + wait_ms / 1000)
+
     def _wait_until_idle(self, seconds: float) -> bool:
         with self._changed:
-            return self._changed.wait_for(lambda: not self._running, seconds)
-
-    def _work(self) -> None:
-        while not self._stopping:
-            try:
-                self._turn()
-            except Exception:  # noqa: BLE001 (see the next line)
-                # Whatever is wrong with these runs, the next ones must start. Their messages come again.
-                _LOG.exception("turn_failed")
-                time.sleep(FAILED_MS / 1000)
-
-    def _turn(self) -> None:
-        """Wait for a free place and a due run, then start as many as there are."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._stopping or len(self._running) < self._concurrency)
-            free = self._concurrency - len(self._running)
-        now = self._engine.clock.now()
-        if self._embedded.queues.wait(self._pool, now + LONGEST_WAIT_MS, lambda: self._stopping):
-            self._start_all(self._receive(min(free, MOST_AT_ONCE)))
+            return self._changed.wait_for(lambda: not (self._running or self._starting), seconds)
 
     def _receive(self, most: int) -> list[Received]:
         """Take messages of the three queues in turns by their weights."""
@@ -132,15 +144,17 @@ class EmbeddedWorker:
     def _some(self, priority: Priority, most: int) -> Sequence[Received]:
         return self._embedded.queues.receive(self._pool, priority, most, visibility_ms=VISIBILITY_MS)
 
-    def _start_all(self, received: Sequence[Received]) -> None:
-        """Start runs with one commit, then call their targets. If the commit fails, their messages come again."""
-        try:
-            verdicts = self._embedded.writer.run(lambda: [self._start(one) for one in received])
-        except Unavailable as error:
+    def _settle_all(
+        self, received: Sequence[Received], verdicts: list[Started | Verdict] | None, error: BaseException | None
+    ) -> None:
+        """Call the targets, when the starts are on disk. If they could not be stored, their messages come again."""
+        self._starting -= len(received)
+        if verdicts is None:
             _LOG.warning("not_started", extra={"runs": len(received), "error": str(error)})
             verdicts = [Redeliver(FAILED_MS, str(error))] * len(received)
         for one, verdict in zip(received, verdicts, strict=True):
             self._settle(one, verdict)
+        self._note_idle()
 
     def _start(self, received: Received) -> Started | Verdict:
         """Start one run. An error here concerns this run only."""
@@ -169,21 +183,50 @@ class EmbeddedWorker:
         attempt = _Attempt(verdict, self._worker_clock() + FINISH_SECONDS)
         with self._changed:
             self._running.add(attempt)
-        self._threads.submit(self._perform, attempt)
+        if self._handlers is not None and _is_quick(verdict):
+            self._call_handler(attempt, self._handlers)
+        else:
+            self._threads.submit(self._perform, attempt)
+
+    def _call_handler(self, attempt: "_Attempt", handlers: HandlerCalls) -> None:
+        try:
+            call = self._call_of(attempt)
+            if isinstance(call, Answer):
+                self._answered(attempt, call)
+            else:
+                handlers.begin(call, partial(self._answered, attempt))
+        except Exception as error:  # noqa: BLE001 (one run must not stop the others)
+            self._end(attempt, error)
 
     def _perform(self, attempt: "_Attempt") -> None:
-        run, stop = attempt.started.run, attempt.stop
         try:
-            attempt.release = self._leases.keep(run, stop, attempt.progress)
-            definition = attempt.started.definition
-            answer = perform(self._engine, self._performer, run, definition, stop, progress=attempt.progress)
-            attempt.answer = answer if stop.reason is None else answer_for_stopped(stop.reason, answer)
-            self._store_end(attempt)
+            call = self._call_of(attempt)
+            if (
+                self._handlers is not None
+                and isinstance(call, Call)
+                and isinstance(call.definition.target, PythonTarget)
+            ):
+                self._handlers.soon(partial(self._handlers.begin, call, partial(self._answered, attempt)))
+            else:
+                self._answered(attempt, call if isinstance(call, Answer) else self._performer.perform(call))
         except BaseException as error:  # noqa: BLE001 (a target may raise SystemExit)
             self._end(attempt, error)
 
-    def _store_end(self, attempt: "_Attempt") -> None:
+    def _call_of(self, attempt: "_Attempt") -> Call | Answer:
+        run, definition = attempt.started.run, attempt.started.definition
+        attempt.release = self._leases.keep(run, attempt.stop, attempt.progress)
+        return prepare(self._engine, run, definition, attempt.stop, attempt.progress)
+
+    def _answered(self, attempt: "_Attempt", answer: Answer) -> None:
         """Let the writer thread store the end. No thread waits for it."""
+        reason = attempt.stop.reason
+        attempt.answer = answer if reason is None else answer_for_stopped(reason, answer)
+        try:
+            self._store_end(attempt)
+        except Unavailable as error:
+            self._end(attempt, error)
+
+    def _store_end(self, attempt: "_Attempt") -> None:
         self._embedded.writer.submit(partial(self._finish, attempt), partial(self._ended, attempt))
 
     def _finish(self, attempt: "_Attempt") -> str:
@@ -203,6 +246,7 @@ class EmbeddedWorker:
         self._end(attempt, error)
 
     def _store_end_later(self, attempt: "_Attempt") -> None:
+        attempt.pause = attempt.pause or Backoff(0.1, 5.0, self._chance)
         time.sleep(attempt.pause.next())
         try:
             self._store_end(attempt)
@@ -216,7 +260,13 @@ class EmbeddedWorker:
         attempt.release()
         with self._changed:
             self._running.discard(attempt)
-            self._changed.notify_all()
+        self._note_idle()
+        self._embedded.writer.wake()
+
+    def _note_idle(self) -> None:
+        if self._stopping:
+            with self._changed:
+                self._changed.notify_all()
 
     def _log_end(self, attempt: "_Attempt", ended: str | None) -> None:
         """Log an attempt that failed. The record of the run says the same, also of one that succeeded."""
@@ -238,4 +288,16 @@ class _Attempt:
     answer: Answer = _NO_ANSWER
     release: Callable[[], None] = lambda: None
     """Ends the lease that is kept."""
-    pause: Backoff = field(default_factory=lambda: Backoff(0.1, 5.0, random.Random()))  # noqa: S311 (no secret)
+    pause: Backoff | None = None
+    """Between two tries to store the end."""
+
+
+def _is_quick(started: Started) -> bool:
+    """Whether the call of the run is one of a handler, and nothing has to be read for it."""
+    definition = started.definition
+    return (
+        definition is not None
+        and isinstance(definition.target, PythonTarget)
+        and definition.payload_ref is None
+        and not started.run.parents
+    )

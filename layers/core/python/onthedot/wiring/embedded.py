@@ -83,7 +83,9 @@ def embedded(database: Database, clock: Clock, deployment: Deployment) -> Embedd
         index_lags=False,
     )
     runs = SqliteRunStore(database, clock)
-    return Embedded(engine, database, GroupCommit(database), queues, made.progress, runs, made.blobs)
+    writer = GroupCommit(database)
+    queues.on_change = writer.wake
+    return Embedded(engine, database, writer, queues, made.progress, runs, made.blobs)
 
 
 def server_deployment(

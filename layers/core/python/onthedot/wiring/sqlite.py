@@ -7,12 +7,13 @@ from onthedot.access.signing_store import SigningStore
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.token_store import TokenStore
 from onthedot.core.pass_progress import ProgressStore
-from onthedot.core.ports import Clock, DueIndex
+from onthedot.core.ports import Clock, DueIndex, RunStore
 from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
 from onthedot.engine import Engine
 from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.freezing import FreezableStore
+from onthedot.engines.live_records import LiveRecords
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
@@ -74,17 +75,21 @@ class SqliteEngine:
     ) -> Self:
         """Return the engine on this database. `page_size` replaces the stores' own sizes of a page.
 
-        With `remembers`, limits and signing keys are read at most every second or minute. Then this engine must be the
-        only writer.
+        With `remembers`, records of live runs are not read again in a transaction, and limits and signing keys at most
+        every second or minute. Then this engine must be the only writer.
         """
         pages = {} if page_size is None else {"page_size": page_size}
         items, runs = SqliteItems(database, clock, **pages), SqliteRunStore(database, clock, **pages)
         shards, blobs = ShardStore(items), SqliteBlobs(database)
+        records: RunStore = runs
+        if remembers:
+            records = live = LiveRecords(runs, lambda: database.is_mine)
+            database.on_undo = live.forget_all
         return cls(
             clock,
             database,
             deployment,
-            AnnouncingStore(runs, shards, clock, deployment.shards),
+            AnnouncingStore(records, shards, clock, deployment.shards),
             SqliteRunQueues(database, clock),
             SqliteTickQueue(database, clock),
             items,

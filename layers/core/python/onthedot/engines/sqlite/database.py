@@ -49,6 +49,8 @@ class Database:
         self._lock = threading.RLock()
         self._owner: int | None = None
         """The thread whose transaction is open."""
+        self.on_undo: Callable[[], None] = lambda: None
+        """Called when writes were undone, the whole transaction or a part of it."""
         self._actions: list[Callable[[], None]] = []
         self._lost: Exception | None = None
         """The error by which SQLite undid the whole open transaction."""
@@ -108,6 +110,11 @@ class Database:
             with _translated(), self._readers.connection() as connection:
                 yield connection
 
+    @property
+    def is_mine(self) -> bool:
+        """Whether the calling thread has a transaction open."""
+        return self._owner == threading.get_ident()
+
     def after_commit(self, action: Callable[[], None]) -> None:
         """Do this when the open transaction of this thread is on disk. It must not raise. Without one, do it now."""
         if self._owner == threading.get_ident():
@@ -140,6 +147,7 @@ class Database:
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._actions = []
+                self.on_undo()
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
@@ -157,6 +165,7 @@ class Database:
                 self._connection.execute("RELEASE part")
             except BaseException as error:
                 del self._actions[done:]
+                self.on_undo()
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK TO part")
                     self._connection.execute("RELEASE part")

@@ -1,14 +1,16 @@
 """The writer thread of the embedded engine: operations that arrive while a commit is syncing share the next one."""
 
 import logging
+import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from selectors import DefaultSelector
+from typing import Any, Final, Protocol, TypeVar
 
 from onthedot.core.errors import Unavailable
+from onthedot.core.waker import Waker, seconds_until
 from onthedot.engines.sqlite.database import Database
 
 _LOG: Final = logging.getLogger(__name__)
@@ -16,6 +18,8 @@ _LONGEST_SECONDS: Final = 0.02
 """A group is committed after this time, even if more operations wait: those before them wait for their answers."""
 _GATHER_SECONDS: Final = 0.001
 """How long after a commit the next group gathers operations, if the last group had several: then more are coming."""
+_FAILED_SECONDS: Final = 1.0
+"""When a guest has another turn after one that failed."""
 _STOPPED: Final = "the server is stopping"
 
 Result = TypeVar("Result")
@@ -23,10 +27,15 @@ Done = Callable[[Any, BaseException | None], None]
 """Called with the result of an operation, or with its error, when the operation is on disk. It must not block."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Operation:
-    do: Callable[[], Any]
-    done: Done
+_Operation = tuple[Callable[[], Any], Done]
+
+
+class Guest(Protocol):
+    """Work that the writer thread does between two commits. Nothing in it may block."""
+
+    def turn(self) -> float:
+        """Do what is due, mostly by submitting operations. Return the instant at which there is more to do."""
+        ...
 
 
 class GroupCommit:
@@ -38,8 +47,12 @@ class GroupCommit:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._arrived = threading.Condition()
+        self.selector = DefaultSelector()
+        """The sockets of guests, each with a callback as its data."""
+        self._waker = Waker(self.selector)
+        self._lock = threading.Lock()
         self._waiting: deque[_Operation] = deque()
+        self._guests: list[Guest] = []
         self._closing = False
         self._gather_until = 0.0
         self.commits = 0
@@ -51,12 +64,23 @@ class GroupCommit:
 
     def submit(self, do: Callable[[], Any], done: Done) -> None:
         """Do the operation soon, and call `done` in the writer thread when it is on disk. Raise Unavailable."""
-        with self._arrived:
+        with self._lock:
             if self._closing:
                 raise Unavailable(_STOPPED)
-            self._waiting.append(_Operation(do, done))
-            if len(self._waiting) == 1:
-                self._arrived.notify()
+            self._waiting.append((do, done))
+            is_first = len(self._waiting) == 1
+        if is_first:
+            self.wake()
+
+    def join(self, guest: Guest) -> None:
+        """Let the writer thread do this guest's work from now on."""
+        self._guests.append(guest)
+        self.wake()
+
+    def wake(self) -> None:
+        """Let the guests look again. A thread that gives them work calls this."""
+        if threading.current_thread() is not self.thread:
+            self._waker.wake()
 
     def run(self, do: Callable[[], Result]) -> Result:
         """Do the operation, and return its result when it is on disk. Raise its error, or Unavailable."""
@@ -80,33 +104,38 @@ class GroupCommit:
 
     def close(self) -> None:
         """Commit the operations that wait, and end the thread. Later ones are refused."""
-        with self._arrived:
+        with self._lock:
             self._closing = True
-            self._arrived.notify()
+        self.wake()
         self.thread.join()
 
     def _work(self) -> None:
         while True:
-            with self._arrived:
-                while not self._waiting and not self._closing:
-                    self._arrived.wait()
-                if not self._waiting:
-                    return
-            if (pause := self._gather_until - time.monotonic()) > 0:
-                time.sleep(pause)
-            self._commit_group()
+            until = min(map(_turn, self._guests), default=math.inf)
+            if self._waiting:
+                until = 0.0
+                if (pause := self._gather_until - time.monotonic()) > 0:
+                    time.sleep(pause)
+            elif self._closing:
+                self._waker.close()
+                self.selector.close()
+                return
+            for key, _ in self.selector.select(seconds_until(until)):
+                _called(key.data)
+            if self._waiting:
+                self._commit_group()
 
     def _commit_group(self) -> None:
         """Do the operations that wait, commit them, and report each. An error of one operation is only its own."""
         group: list[_Operation] = []
         outcomes: list[tuple[Any, BaseException | None]] = []
-        until = time.monotonic() + _LONGEST_SECONDS
         try:
             with self._database.transaction():
+                until = time.monotonic() + _LONGEST_SECONDS
                 while self._waiting and (not group or time.monotonic() < until):
-                    operation = self._waiting.popleft()
-                    group.append(operation)
-                    outcomes.append(_outcome(operation))
+                    do, done = self._waiting.popleft()
+                    group.append((do, done))
+                    outcomes.append(_outcome(do))
         except BaseException as error:  # noqa: BLE001 (each operation gets the error)
             outcomes = [(None, error)] * len(group)
             if not group:
@@ -114,24 +143,38 @@ class GroupCommit:
         self.commits += 1
         self.operations += len(group)
         self._gather_until = time.monotonic() + _GATHER_SECONDS if len(group) > 1 else 0.0
-        for operation, outcome in zip(group, outcomes, strict=True):
-            _report(operation, *outcome)
+        for (_, done), outcome in zip(group, outcomes, strict=True):
+            _report(done, *outcome)
 
     def _fail_waiting(self, error: BaseException) -> None:
         """Report the error to all operations that wait now: each attempt to begin may wait for seconds."""
         for _ in range(len(self._waiting)):
-            _report(self._waiting.popleft(), None, error)
+            _report(self._waiting.popleft()[1], None, error)
 
 
-def _outcome(operation: _Operation) -> tuple[Any, BaseException | None]:
+def _turn(guest: Guest) -> float:
+    until = _called(guest.turn)
+    return time.monotonic() + _FAILED_SECONDS if until is None else until
+
+
+def _called(callback: Callable[[], Result]) -> Result | None:
+    """Call it. Whatever is wrong with one guest, the operations of all others must go on."""
     try:
-        return operation.do(), None
+        return callback()
+    except Exception:  # noqa: BLE001 (see above)
+        _LOG.exception("turn_failed")
+        return None
+
+
+def _outcome(do: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return do(), None
     except BaseException as error:  # noqa: BLE001 (the caller of the operation gets it)
         return None, error
 
 
-def _report(operation: _Operation, result: Any, error: BaseException | None) -> None:
+def _report(done: Done, result: Any, error: BaseException | None) -> None:
     try:
-        operation.done(result, error)
+        done(result, error)
     except Exception:  # noqa: BLE001 (the other operations of the group must be reported)
         _LOG.exception("report_failed")

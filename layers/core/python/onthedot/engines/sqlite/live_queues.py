@@ -76,6 +76,8 @@ class LiveQueues:
     """A `RunQueues` in the memory of one process, for all its threads."""
 
     def __init__(self, database: Database, clock: Clock, max_receives: int = _RECEIVES) -> None:
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when a message may be received earlier than any before."""
         self._database = database
         self._clock = clock
         self._max_receives = max_receives
@@ -130,22 +132,6 @@ class LiveQueues:
                 first = self._next(pool, priorities)
                 self._pause(pool, until if first is None else min(until, first), now)
             return ()
-
-    def wait(self, pool: str, until: int, is_over: Callable[[], bool] = lambda: False) -> bool:
-        """Wait for a message of any queue of the pool. Return whether there is one, or False at the instant `until`.
-
-        Return False as well when `is_over` says so. `wake` makes all waiting threads ask it.
-        """
-        with self._lock:
-            while not is_over():
-                now = self._clock.now()
-                first = self._next(pool, PRIORITIES)
-                if first is not None and first <= now:
-                    return True
-                if now >= until:
-                    return False
-                self._pause(pool, until if first is None else min(until, first), now)
-            return False
 
     def wake(self) -> None:
         """Let all threads that wait look again."""
@@ -260,6 +246,7 @@ class LiveQueues:
     def _notify(self, pool: str) -> None:
         if (changed := self._changed.get(pool)) is not None:
             changed.notify_all()
+        self.on_change()
 
     def _pause(self, pool: str, until: int, now: int) -> None:
         changed = self._changed.get(pool)

@@ -58,25 +58,28 @@ def entry_of(row: sqlite3.Row) -> SlotEntry:
 
 
 def update_of(
-    move: Move, sets: Mapping[str, frozenset[str]] | None = None, *, quiet: bool = False
+    move: Move, sets: Mapping[str, frozenset[str]] | None = None, revision: int | None = None
 ) -> tuple[str, list[Any]]:
     """Return the conditional UPDATE of a move, with its values. `sets` has the new values of set fields.
 
-    It returns the row, unless it is `quiet`.
+    It returns the row. With the `revision` that the record must have, it does not: then the caller knows the record.
     """
     changes = {**move.changes, **sets} if sets else move.changes
     expect, counts = move.expect, move.counts
-    texts = _update(tuple(changes), tuple(counts), len(expect.status), tuple(expect.equals), tuple(expect.at_most))
+    shape = (tuple(changes), tuple(counts), len(expect.status), tuple(expect.equals), tuple(expect.at_most))
     values = [
         move.to.value,
-        *(_stored(name, value) for name, value in changes.items()),
+        *[_stored(name, value) for name, value in changes.items()],
         *counts.values(),
         move.run_id,
-        *(status.value for status in expect.status),
-        *(_stored(name, value) for name, value in expect.equals.items()),
+        *[status.value for status in expect.status],
+        *[_stored(name, value) for name, value in expect.equals.items()],
         *expect.at_most.values(),
     ]
-    return texts[0 if quiet else 1], values
+    if revision is None:
+        return _update(*shape)[0], values
+    values.append(revision)
+    return _update(*shape)[1], values
 
 
 @lru_cache(maxsize=1024)
@@ -87,9 +90,10 @@ def _update(
     equals: tuple[str, ...],
     at_most: tuple[str, ...],
 ) -> tuple[str, str]:
-    """Return the text of an UPDATE, without and with the row that it returns. It compares as DynamoDB does.
+    """Return the text of an UPDATE that returns the row, and of one that expects a revision instead.
 
-    An expected None means that the field is absent, and an absent field fails every `at_most`.
+    It compares as DynamoDB does: an expected None means that the field is absent, and an absent field fails every
+    `at_most`.
     """
     written = ["status = ?", *(f'"{stored_name(name)}" = ?' for name in changes)]
     written += [f'"{name}" = coalesce("{name}", 0) + ?' for name in map(stored_name, counts)]
@@ -99,7 +103,7 @@ def _update(
     expected.append("format IS NULL")
     condition = " AND ".join(expected)
     statement = f"UPDATE runs SET {', '.join(written)} WHERE {condition}"  # noqa: S608 - names only
-    return statement, f"{statement} RETURNING {COLUMNS}"
+    return f"{statement} RETURNING {COLUMNS}", f"{statement} AND revision = ?"
 
 
 def _stored(name: str, value: Any) -> Scalar | None:

@@ -2,13 +2,12 @@
 
 import sqlite3
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
 
 from onthedot.core.errors import UnreadableRecord
 from onthedot.core.ids import stamped_run_id
 from onthedot.core.listing import ALWAYS, Window, dead_letter_partitions
-from onthedot.core.moves import Move
+from onthedot.core.moves import Move, applied
 from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry
 from onthedot.core.records import Record
 from onthedot.core.schema import GATE_PREFIX
@@ -19,7 +18,7 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.engines.sqlite.listing import listed_jobs
 from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, entry_of, insert_of, record_of, update_of
-from onthedot.statistics.counters import ENDED
+from onthedot.statistics.counters import ENDED, Before
 
 PURGED_AT_ONCE: Final = 100
 PURGE_MS: Final = 50
@@ -43,10 +42,13 @@ class SqliteRunStore:
         self._purge_at = 0
 
     def create(self, run: Record) -> Record | None:
-        with self._database.transaction() as connection:
-            if (now := self._clock.now()) >= self._purge_at:
+        if (now := self._clock.now()) >= self._purge_at:
+            with self._database.statement() as connection:
                 _purge_expired(connection, now)
-                self._purge_at = now + PURGE_MS
+            self._purge_at = now + PURGE_MS
+        # A run that is stored as ended is counted by a second statement.
+        counted = run.status in ENDED
+        with self._database.transaction() if counted else self._database.statement() as connection:
             outcome = self._insert(connection, run, now)
         if isinstance(outcome, Moved):
             return None
@@ -96,14 +98,14 @@ class SqliteRunStore:
                 # Nothing was moved. The other records are moved without the one that cannot be read.
                 faulty[error.record.run_id] = Refused(None, error.record)
 
-    def apply(self, moves: Sequence[Move]) -> Sequence[bool]:
-        """Apply each move whose expectation holds, all in one transaction. Return for each whether it was applied.
+    def apply(self, moves: Sequence[tuple[Move, Record]]) -> Sequence[Record | None]:
+        """Apply moves on records that the caller knows, all in one transaction. Return each record as it is then.
 
-        A move that adds to sets, or removes from them, is not applied.
+        None: it is not as the caller knows it, or the expectation does not hold. No record is read.
         """
         alone = len(moves) == 1
         with self._database.statement() if alone else self._database.transaction() as connection:
-            return [not (move.adds or move.removes) and self._apply_quietly(connection, move) for move in moves]
+            return [self._apply_known(connection, *move) for move in moves]
 
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
         query = (
@@ -192,19 +194,14 @@ class SqliteRunStore:
             statistics.count_moved(self._items, before, run, self._clock.now())
         return Moved(run)
 
-    def _apply_quietly(self, connection: sqlite3.Connection, move: Move) -> bool:
-        """Return whether the move was applied. Only the record of an ended run is read, because it is counted.
-
-        A record that cannot be read ends uncounted: it must not undo the other moves of its transaction.
-        """
-        if move.to not in ENDED:
-            return bool(connection.execute(*update_of(move, quiet=True)).rowcount)
-        before = statistics.before(connection, move)
-        row = connection.execute(*update_of(move)).fetchone()
-        if row is not None and before is not None:
-            with suppress(UnreadableRecord):
-                statistics.count_moved(self._items, before, record_of(row), self._clock.now())
-        return row is not None
+    def _apply_known(self, connection: sqlite3.Connection, move: Move, known: Record) -> Record | None:
+        moved = applied(known, move)
+        sets = {name: getattr(moved, name) for name in (*move.adds, *move.removes)}
+        if not connection.execute(*update_of(move, sets, known.revision)).rowcount:
+            return None
+        if move.to in ENDED:
+            statistics.count_moved(self._items, Before(known.status, known.skipped_count), moved, self._clock.now())
+        return moved
 
 
 def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:

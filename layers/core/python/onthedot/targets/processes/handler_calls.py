@@ -5,6 +5,7 @@ import contextlib
 import inspect
 import json
 import threading
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
 from functools import lru_cache
@@ -31,7 +32,7 @@ class HandlerLink(AttemptLink):
         self._progress = LatestProgress()
         self._thread: threading.Thread | None = None
         self._sending = threading.Lock()
-        self._ended = threading.Event()
+        self._ended = False
         self._stop_requested = False
 
     @property
@@ -53,18 +54,19 @@ class HandlerLink(AttemptLink):
     def end(self, reply: Mapping[str, Any]) -> None:
         """Send the reply of the handler, and no report after it."""
         with self._sending:
-            self._ended.set()
+            self._ended = True
             self._send(reply)
 
     def _send_reports(self) -> None:
         with contextlib.suppress(OSError):  # the worker has gone, or this is a process that the handler forked
-            while not self._ended.wait(REPORT_SECONDS):
+            while not self._ended:
+                time.sleep(REPORT_SECONDS)
                 self._send_latest()
 
     def _send_latest(self) -> None:
         with self._sending:
             report = self._progress.unsent
-            if report is not None and not self._ended.is_set():
+            if report is not None and not self._ended:
                 self._send({"progress": [report.fraction, report.text]})
                 self._progress.mark_sent(report)
 

@@ -9,14 +9,11 @@ and SIGKILL two seconds later. The handlers' standard output goes where the work
 import importlib
 import json
 import os
-import queue
 import signal
 import socket
 import sys
-import threading
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -35,36 +32,30 @@ def main() -> None:
     if privacy == "private":  # the worker is private, and this process has its environment
         make_private()
     worker = _take_socket()
-    runs = _receive_runs(worker)
     stop = _StopRequests()
     _send(worker, _import(app))
-    while True:
-        message = json.loads(runs.get())
-        link = HandlerLink(partial(_send, worker))
-        with stop.passed_to(link if takes_context(message["handler"]) else None):
+    with worker.makefile("rb") as messages:
+        for line in messages:
+            message = json.loads(line)
+            link = HandlerLink(partial(_send, worker))
+            stop.link = link if takes_context(message["handler"]) else None
             reply = run_handler(message, _log, link=link)
-        link.end(reply)
+            stop.link = None
+            link.end(reply)
+    os._exit(0)  # threads of the handlers do not keep it
 
 
 class _StopRequests:
     """The requests to stop, as SIGTERM. A handler that has no context cannot learn of one, so it ends at once."""
 
     def __init__(self) -> None:
-        self._link: HandlerLink | None = None
+        self.link: HandlerLink | None = None
         signal.signal(signal.SIGTERM, self._receive)
 
-    @contextmanager
-    def passed_to(self, link: HandlerLink | None) -> Iterator[None]:
-        self._link = link
-        try:
-            yield
-        finally:
-            self._link = None
-
     def _receive(self, *_: object) -> None:
-        if self._link is None:
+        if self.link is None:
             os._exit(_ENDED_BY_SIGTERM)
-        self._link.request_stop()
+        self.link.request_stop()
 
 
 def _take_socket() -> socket.socket:
@@ -76,22 +67,6 @@ def _take_socket() -> socket.socket:
     # socket closes.
     os.register_at_fork(after_in_child=lambda: os.close(worker.detach()))
     return worker
-
-
-def _receive_runs(worker: socket.socket) -> "queue.SimpleQueue[bytes]":
-    """Receive runs in a thread, which ends this process as soon as the worker closes the socket."""
-    runs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-
-    def receive() -> None:
-        with worker.makefile("rb") as messages:
-            try:
-                for message in messages:
-                    runs.put(message)
-            finally:
-                os._exit(0)
-
-    threading.Thread(target=receive, name="onthedot-runs", daemon=True).start()
-    return runs
 
 
 def _send(worker: socket.socket, message: Mapping[str, Any]) -> None:
