@@ -10,10 +10,10 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 
 from onthedot.core import schema
-from onthedot.core.metrics import DEAD, FAULTS, LATENESS, LOST, SENT, SUCCEEDED, UNDELIVERABLE, UNSETTLED, WAITING_LONG
 from onthedot.core.pools import Pool, PoolKind
 from onthedot.core.slots import queue_key
 from onthedot.engines.aws.throttling import THROTTLED
+from onthedot.metrics import DEAD, FAULTS, LATENESS, LOST, SENT, SUCCEEDED, UNDELIVERABLE, UNSETTLED, WAITING_LONG
 from onthedot.observability import NAMESPACE
 from stage_config import StageConfig
 

@@ -4,7 +4,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -286,7 +285,7 @@ def test_a_slow_batch_deletes_the_messages_of_its_finished_runs_meanwhile(
     monkeypatch.setattr(worker, "execute_run", execute)
     monkeypatch.setattr(worker, "_queues", queues)
     monkeypatch.setattr(queues, "delete", delete)
-    monkeypatch.setattr(worker, "wait_for_batch", partial(leases.wait_for_batch, seconds=0.05))
+    monkeypatch.setattr(worker, "SECONDS_TOGETHER", 0.05)
     assert worker.handle({"Records": [record("quick"), record("slow")]}, Context()) == failures()
     assert queues.deleted == ["quick"]
 

@@ -11,7 +11,6 @@ import costs
 from benchmarks.stubbed_aws import StubbedAws
 from onthedot.core import lifecycle
 from onthedot.core.clock import VirtualClock
-from onthedot.core.metrics import CHECK_EVERY, observe_tick
 from onthedot.core.pass_progress import ProgressStore, ShardProgress, progress_text
 from onthedot.core.ports import Deadline, Tick
 from onthedot.core.records import Status
@@ -23,6 +22,7 @@ from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.keys import stored_key
 from onthedot.engines.counting import counted
 from onthedot.jobs.audit import audit_due_jobs
+from onthedot.metrics import CHECK_EVERY, observe_tick
 from onthedot.observability import Metrics
 from onthedot.wiring.aws_engine import aws_engine
 from tests.builders import a_run, a_world, the_start_of

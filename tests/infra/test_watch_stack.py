@@ -13,7 +13,6 @@ from botocore.endpoint import Endpoint
 
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
-from onthedot.core.metrics import CHECK_EVERY
 from onthedot.core.ports import RunMessage
 from onthedot.core.records import Record, Status
 from onthedot.core.shards import ShardStore
@@ -22,6 +21,7 @@ from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.engines.counting import counted
+from onthedot.metrics import CHECK_EVERY
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings, WorkerSettings
 from onthedot.targets.types import HttpTarget
 from onthedot.workers.records import Resources, WorkerRecord

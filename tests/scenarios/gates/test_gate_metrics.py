@@ -8,12 +8,12 @@ import pytest
 
 from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId, queue_gate, tenant_gate, waiting_slot
-from onthedot.core.metrics import observe_tick
 from onthedot.core.ports import Moved
 from onthedot.core.records import Status
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.state import Holder
+from onthedot.metrics import observe_tick
 from onthedot.observability import Metrics
 from tests.builders import World, a_run, a_world, the_start_of
 from tests.scenarios.kits.simulation import Simulation

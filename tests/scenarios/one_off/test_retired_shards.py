@@ -6,12 +6,13 @@ from typing import Any, cast
 
 import pytest
 
+from onthedot.cli.operations.retire_shards import Retirement, retire_shards
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.ports import Page, SlotEntry
 from onthedot.core.records import Record, Status
-from onthedot.core.shards import Retirement, ShardHistory, ShardStore, retire_shards
+from onthedot.core.shards import ShardHistory, ShardStore
 from onthedot.core.slots import BUCKET_MS, Deployment, bucket_of, shard_of, slot_shard
 from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.store import SqliteRunStore

@@ -9,9 +9,9 @@ import pytest
 from onthedot.core.errors import JobNotFound, Unavailable
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.slots import Deployment
-from onthedot.core.stamping import expected_times
 from onthedot.engine import Engine
 from onthedot.jobs.change import cancel_job, delete_job, pause_job, resume_job
+from onthedot.jobs.given_up import expected_times
 from onthedot.jobs.run_extra import backfill
 from onthedot.schedules.choices import DstPolicy, Gap
 from onthedot.schedules.schedule import CronSchedule, Schedule, fires_between, skipped_between

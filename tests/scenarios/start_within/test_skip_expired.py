@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.records import Record, Status
 from onthedot.core.start import skip_expired
+from onthedot.gates import run_moves
 from onthedot.jobs.change import cancel_job
 from tests.builders import the_start_of
 from tests.scenarios.kits.faults import Fault, Faults
@@ -24,7 +24,7 @@ def waiting_at_gate(simulation: Simulation) -> Record:
     """A run on the waiting list of a gate."""
     run = submit_within(simulation)
     now = simulation.clock.now()
-    move = lifecycle.wait(run.run_id, run.generation, LIST, now, gate="stripe", fresh_generation="parked")
+    move = run_moves.wait(run.run_id, run.generation, LIST, now, gate="stripe", fresh_generation="parked")
     simulation.world.store.move(move)
     return simulation.stored(run)
 
@@ -35,7 +35,7 @@ def sent(simulation: Simulation) -> Record:
 
 def wake(simulation: Simulation, run: Record) -> None:
     now, deployment = simulation.clock.now(), simulation.world.deployment
-    simulation.world.store.move(lifecycle.wake(run, now, deployment=deployment, woken="stripe"))
+    simulation.world.store.move(run_moves.wake(run, now, deployment=deployment, woken="stripe"))
 
 
 PLACES = pytest.mark.parametrize("made", [waiting_at_gate, sent])

@@ -14,6 +14,7 @@ from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline, Moved
 from onthedot.core.records import Record, Status
 from onthedot.events.bus_events import SUBMIT, BadEvent, take_event
+from onthedot.gates import run_moves
 from onthedot.gates.limits import GateLimits
 from onthedot.jobs import release_runs
 from tests.builders import World, a_world
@@ -219,7 +220,7 @@ def test_a_run_that_was_woken_meanwhile_is_left_alone(api: Api, world: World, mo
     real = lifecycle.release
 
     def release(run: Record, now: int, **options: Any) -> Any:
-        wake = lifecycle.wake(run, now, deployment=world.deployment, woken="stripe")
+        wake = run_moves.wake(run, now, deployment=world.deployment, woken="stripe")
         assert isinstance(world.store.move(wake), Moved)
         return real(run, now, **options)
 

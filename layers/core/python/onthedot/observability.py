@@ -60,7 +60,6 @@ class Metrics:
                 values[name] = [values.get(name, [0])[0] + number]
 
     def add_all(self, counts: Mapping[str, int], names: Iterable[str]) -> None:
-        """Add the counts that have these names."""
         for name in names:
             self.add(name, counts.get(name, 0))
 

@@ -9,9 +9,10 @@ from onthedot.core.gate_names import GateId
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Kind, Status
 from onthedot.core.send import read_slot_entries, read_slot_pages
-from onthedot.core.set_aside import read_aside, take_up
+from onthedot.core.set_aside import take_up
 from onthedot.core.slots import aside_slot, slot_shard
 from onthedot.gates.state import GateChange
+from onthedot.jobs.audit import read_aside
 from tests.builders import World, a_run, a_world
 
 SLOT = "watch#0#29539440"

@@ -9,19 +9,18 @@ from typing import Final
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.engine import Core, TickPoints
+from onthedot.core.errors import Unavailable
 from onthedot.core.find_pool import has_pool, reroute_entries
 from onthedot.core.moves import Move
 from onthedot.core.outcomes import is_written
 from onthedot.core.ports import Deadline, SlotEntry, Tick, Undecided
 from onthedot.core.records import Kind, Record
 from onthedot.core.send import QueueStates, read_slot_pages, send_runs
-from onthedot.core.set_aside import fault_of, faults_of, misplaced, set_aside
+from onthedot.core.set_aside import fault_of, faults_of, misplaced
 from onthedot.core.slots import DECISION_MS, bucket_of, slot_bucket
 from onthedot.core.stamp import stamp_jobs
 
 _LOG: Final = logging.getLogger(__name__)
-
-
 CLAIMS_PER_ROUND: Final = 500
 """Entries that are read, and shared out fairly among tenants, at a time. Claims go 25 to a call, messages 10."""
 
@@ -43,16 +42,13 @@ class Pass:
     points: TickPoints = field(init=False)
 
     def __post_init__(self) -> None:
-        self.queues = QueueStates(self.engine.queues)
+        self.queues = QueueStates(self.engine.queues, self.engine.deployment.backlog_limit)
         self.engine = replace(self.engine, queues=self.queues)
         self.look_until = self.deadline
         self.points = self.engine.points.of_tick(self.engine, self.queues, self.counts)
 
-    def is_closed(self, pool: str, priority: Priority) -> bool:
-        return self.queues.is_closed(pool, priority, self.engine.deployment.backlog_limit)
-
     def is_open(self, run: Record) -> bool:
-        return not self.is_closed(run.pool, run.priority)
+        return not self.queues.is_closed(run.pool, run.priority)
 
     def out_of_time(self) -> bool:
         """Return whether the time is over, and count it. Runs that are left stay in their slots for the next tick."""
@@ -64,7 +60,25 @@ class Pass:
         return not self.deadline.allows(self.engine.clock.now())
 
     def set_aside(self, slot: str, faults: Mapping[str, str]) -> bool:
-        return set_aside(self.engine, self.counts, slot, faults, self.deadline)
+        """Set aside these records of a slot, as far as there is time. Return whether none is left."""
+        whole = True
+        for run_id, why in faults.items():
+            if self.out_of_time():
+                return False
+            whole = self._set_one_aside(slot, run_id, why) and whole
+        return whole
+
+    def _set_one_aside(self, slot: str, run_id: str, why: str) -> bool:
+        try:
+            moved = self.engine.store.set_aside(run_id, slot, why, self.engine.clock.now())
+        except Exception as error:  # noqa: BLE001 - a record that cannot be set aside must not stop the others
+            level = logging.WARNING if isinstance(error, Unavailable) else logging.ERROR
+            _LOG.log(level, "not_set_aside", extra={"run": run_id, "slot": slot, "why": why, "error": str(error)})
+            return False
+        self.counts["set_aside"] += moved
+        if moved:
+            _LOG.error("set_aside", extra={"run": run_id, "slot": slot, "why": why})
+        return True
 
 
 def claim_slot(work: Pass, slot: str, until: int | None = None) -> bool:
@@ -106,7 +120,7 @@ def _stamp(work: Pass, slot: str, job_ids: Sequence[str], until: int | None) -> 
 
 
 def _claim_and_send(work: Pass, entries: Sequence[SlotEntry]) -> bool:
-    is_open = {queue: not work.is_closed(*queue) for queue in {_queue_of(entry) for entry in entries}}
+    is_open = {queue: not work.queues.is_closed(*queue) for queue in {_queue_of(entry) for entry in entries}}
     whole = _wait_for_queues(work, [entry for entry in entries if not is_open[_queue_of(entry)]])
     claimed, claimed_all = _claim(work, work.points.in_turns([e for e in entries if is_open[_queue_of(e)]]))
     send(work, claimed)

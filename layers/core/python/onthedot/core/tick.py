@@ -108,7 +108,6 @@ def _sweep(work: Pass, shard: int, progress: ShardProgress, present: int) -> Sha
 
 
 def _look_on(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
-    """Look at the gates for which the sweep had no time, when all other work is done."""
     work.look_until = work.deadline
     return _sweep(work, shard, progress, present) if shard in work.gates_left and not work.is_over() else progress
 
@@ -210,20 +209,6 @@ def _send_slot_again(work: Pass, slot: str) -> bool:
         work.counts["sent_again"] += len(waiting)
         send(work, waiting)
     return True
-
-
-def dispatch_slots(
-    engine: Core, fire_slots: Sequence[str], watch_slots: Sequence[str], deadline: Deadline
-) -> Counter[str]:
-    """Claim the runs of the fire slots, sweep the watch slots, and return the counts of the tick."""
-    now = engine.clock.now()
-    tick_id = fresh_generation()
-    work = Pass(engine, Tick(0, (0,), now, tick_id), now, deadline, f"{tick_id}/{fresh_generation()}")
-    for slot in fire_slots:
-        guarded(work, slot, lambda: claim_slot(work, slot))  # noqa: B023 - called at once
-    for slot in watch_slots:
-        guarded(work, slot, lambda: sweep_slot(work, slot))  # noqa: B023 - called at once
-    return work.counts
 
 
 def plan_ticks(queue: TickQueue, clock: Clock, *, shards: int, shards_per_group: int) -> int:

@@ -3,16 +3,15 @@
 from collections import Counter
 from dataclasses import replace
 
-from onthedot.core.metrics import LATENESS, SUCCEEDED, counts_of, counts_of_new, is_start, lateness_of, outcome_of
 from onthedot.core.moves import Move
 from onthedot.core.ports import Moved, Observer, RunStore, Where
 from onthedot.core.records import Record
 from onthedot.engine import Engine
 from onthedot.engines.store_around import StoreAround
+from onthedot.metrics import LATENESS, SUCCEEDED, counts_of, counts_of_new, is_start, lateness_of, outcome_of
 
 
 def counted(engine: Engine, observer: Observer) -> Engine:
-    """Return the engine with a store that counts its writes."""
     return replace(engine, store=CountingStore(engine.store, observer))
 
 

@@ -17,11 +17,9 @@ class StoreAround:
     def _before(self, moves: Sequence[Move] | None) -> None:
         """Act before records are moved or, with None, created. What this raises stops the write."""
 
-    def _after_create(self, record: Record) -> None:
-        """Act after a record was created."""
+    def _after_create(self, record: Record) -> None: ...
 
-    def _after_move(self, move: Move, outcome: Moved) -> None:
-        """Act after a record was moved."""
+    def _after_move(self, move: Move, outcome: Moved) -> None: ...
 
     def create(self, run: Record) -> Record | None:
         self._before(None)

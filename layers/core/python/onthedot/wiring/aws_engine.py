@@ -82,7 +82,6 @@ def aws_engine(
 
 
 def deployment_of(settings: StoreSettings) -> Deployment:
-    """Return the deployment that these settings describe."""
     allowed = settings.allow_list if isinstance(settings, ApiSettings | WorkerSettings) else {}
     return Deployment(
         settings.shards,

@@ -35,8 +35,6 @@ _PULLED: Final = frozenset({"http", "grpc", "shell", "python"})
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The parts of the embedded engine that a server needs."""
-
     engine: Engine
     database: Database
     writer: GroupCommit
@@ -46,7 +44,6 @@ class Embedded:
     blobs: SqliteBlobs
 
     def close(self) -> None:
-        """Commit all that was submitted, and close the file."""
         self.writer.close()
         self.database.close()
 
@@ -72,7 +69,6 @@ def owned_database(path: Path) -> Iterator[Database]:
 
 
 def embedded(database: Database, clock: Clock, deployment: Deployment) -> Embedded:
-    """Return the engine of a server on this database."""
     made = SqliteEngine.on(database, clock, deployment, remembers=True)
     queues = LiveQueues(database, clock)
     engine = replace(

@@ -107,7 +107,6 @@ class SqliteEngine:
 
     @property
     def engine(self) -> Engine:
-        """The ports that scheduling needs."""
         return Engine(
             points=FeaturePoints(),
             store=FreezableStore(self.store, self.stage),

@@ -40,12 +40,6 @@ def push_targets(settings: WorkerSettings, engine: Engine) -> "TargetRouter":
 
 
 def aws_factories(engine: Engine, calls_role: str) -> dict[str, Callable[[], Performer]]:
-    """Return the performers of `lambda` and `aws` targets. They obey the allow-list of the stage.
-
-    Both call with the credentials of this role, which is assumed when a job first needs it. Without a role they call
-    with the credentials of the process.
-    """
-
     @cache
     def make() -> Callable[..., Any]:
         from onthedot.targets.aws.clients import make_client, session_of  # noqa: PLC0415 - made when first called

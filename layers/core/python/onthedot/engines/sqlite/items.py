@@ -9,23 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from onthedot.core.items import (
-    EXPIRES_AT,
-    Change,
-    Condition,
-    Item,
-    Scanned,
-    Update,
-    Value,
-    Values,
-    Written,
-    applied,
-    has_expired,
-    holds,
-)
+from onthedot.core.items import EXPIRES_AT, Change, Condition, Item, Scanned, Update, Value, Values, Written
 from onthedot.core.ports import Clock, Page
 from onthedot.core.records import SETS
 from onthedot.core.schema import DUE, Key, may_be_record, run_id_of, run_key
+from onthedot.engines.item_values import applied, has_expired, holds
 from onthedot.engines.sqlite.database import Database
 
 PAGE: Final = 1_000
@@ -52,8 +40,6 @@ _encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, def
 
 
 class SqliteItems:
-    """The `Items` of the embedded engine. No read lags."""
-
     def __init__(self, database: Database, clock: Clock, page_size: int = PAGE) -> None:
         self._database = database
         self._clock = clock

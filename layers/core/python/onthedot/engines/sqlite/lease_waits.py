@@ -11,8 +11,6 @@ from onthedot.engines.sqlite.live_queues import LiveQueues
 
 
 class _Wait:
-    """The wait of one lease call."""
-
     def __init__(self, queues: LiveQueues, gone: Stop) -> None:
         self._queues = queues
         self._gone = gone
@@ -31,8 +29,6 @@ class _Wait:
 
 
 class SqliteLeaseWaits:
-    """A `LeaseWaits` on the queues of a server."""
-
     def __init__(self, queues: LiveQueues) -> None:
         self._queues = queues
         self._lock = threading.Lock()

@@ -19,7 +19,6 @@ _QUERY: Final = (
 def listed_jobs(
     connection: sqlite3.Connection, partition: str, limit: int, after: tuple[int, str] | None
 ) -> tuple[list[ListEntry], bool]:
-    """Return entries of a partition, the latest first, and whether there are more."""
     rows = connection.execute(_QUERY, (partition, *(after or (_LATEST, "")), limit + 1)).fetchall()
     return [ListEntry(row["run_id"], row["created_at"], _facts(row)) for row in rows[:limit]], len(rows) > limit
 

@@ -29,8 +29,6 @@ _RECEIVES: Final = MOST_RECEIVES[PoolKind.PULL]
 
 @dataclass(slots=True)
 class _Letter:
-    """A message in a queue."""
-
     message: RunMessage
     number: str
     """A text that no other message has, also none of another process."""
@@ -53,7 +51,6 @@ class _Queue:
         self.dead = 0
 
     def first(self) -> _Letter | None:
-        """Return the message that can be received first."""
         while self.heap:
             _, place, letter = self.heap[0]
             if not letter.is_gone and letter.place == place:
@@ -62,11 +59,9 @@ class _Queue:
         return None
 
     def letters(self) -> list[_Letter]:
-        """Return all messages."""
         return [letter for _, place, letter in self.heap if not letter.is_gone and letter.place == place]
 
     def forget(self, letter: _Letter) -> None:
-        """Take a message out of the queue."""
         letter.is_gone = True
         if self.latest.get(_scheduling(letter.message)) is letter:
             del self.latest[_scheduling(letter.message)]
@@ -95,7 +90,6 @@ class LiveQueues:
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
     ) -> Sequence[Received]:
-        """Return at most ten messages that are due. With `wait_ms`, wait for the first one."""
         until = self._clock.now() + wait_ms
         with self._lock:
             while True:
@@ -148,13 +142,11 @@ class LiveQueues:
             return False
 
     def wake(self) -> None:
-        """Let all threads that wait look again."""
         with self._lock:
             for changed in self._changed.values():
                 changed.notify_all()
 
     def delete(self, received: Received) -> None:
-        """Delete a message, unless it was received again since."""
         with self._lock:
             found = self._found(received)
             if found is not None:
@@ -162,7 +154,6 @@ class LiveQueues:
                 del found[0].hidden[received.receipt]
 
     def hide(self, received: Received, milliseconds: int) -> None:
-        """Give a received message back. It is visible again after this time."""
         wait = min(max(milliseconds, 0), MAX_HIDE_SECONDS * 1000)
         with self._lock:
             found = self._found(received)
@@ -171,7 +162,6 @@ class LiveQueues:
                 self._notify(received.message.pool)
 
     def visible(self, pool: str, priority: Priority) -> int:
-        """Return the number of messages that can be received now."""
         return self.counts(pool, priority).visible
 
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
@@ -183,17 +173,14 @@ class LiveQueues:
             return max(ages, default=None)
 
     def next_visible_at(self, pool: str, priority: Priority) -> int | None:
-        """Return the time at which the first message can be received, or None when the queue is empty."""
         with self._lock:
             return self._next(pool, [priority])
 
     def next_at(self, pool: str) -> int | None:
-        """Return the time at which the first message of a pool can be received, or None when its queues are empty."""
         with self._lock:
             return self._next(pool, PRIORITIES)
 
     def counts(self, pool: str, priority: Priority) -> QueueCounts:
-        """Return the number of messages in each state."""
         now = self._clock.now()
         with self._lock:
             queue = self._queue(pool, priority)

@@ -81,7 +81,6 @@ class MessageTable:
             )
 
     def visible(self, queue: str) -> int:
-        """Return the number of messages that could be received now."""
         query = "SELECT count(*) FROM messages WHERE queue = ? AND visible_at <= ?"
         with self._database.reading() as connection:
             visible: int = connection.execute(query, (queue, self._clock.now())).fetchone()[0]

@@ -79,7 +79,6 @@ class SqliteRunQueues:
         return self._messages.counts(queue_key(pool, priority))
 
     def next_visible_at(self, pool: str, priority: Priority) -> int | None:
-        """Return the instant at which a receiver should ask again, or None while the queue is empty."""
         return self._messages.next_visible_at(queue_key(pool, priority))
 
     def purge(self, pool: str, priority: Priority) -> None:
@@ -88,8 +87,6 @@ class SqliteRunQueues:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedTick:
-    """A tick with the receipt that deletes its message."""
-
     tick: Tick
     receipt: str
 

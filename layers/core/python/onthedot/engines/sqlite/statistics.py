@@ -35,7 +35,6 @@ def before(connection: sqlite3.Connection, move: Move) -> Before | None:
 
 
 def count_moved(items: SqliteItems, facts: Before, run: Record, now: int) -> None:
-    """Count a record that was moved, if the move has ended it."""
     if (ended := end_after(facts, run, now)) is not None:
         _count(items, ended)
 

@@ -47,7 +47,6 @@ def prepare(connection: sqlite3.Connection, path: str | Path) -> None:
 
 
 def _create_missing(connection: sqlite3.Connection) -> None:
-    """Create missing tables, indexes and columns. A file of an earlier version gets the columns of new fields."""
     columns = {stored_name(name): f'"{stored_name(name)}" {"INTEGER" if name in INTEGERS else ""}' for name in FIELDS}
     rest = ", ".join(column for name, column in columns.items() if name != "run_id")
     connection.execute(f"CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, {rest})")

@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
-from onthedot.core.progress import LatestProgress, report_from
+from onthedot.core.progress import LatestProgress, ProgressReport, report_of
 from onthedot.core.stopping import Stop
 from onthedot.targets.answers import printable, refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown, Stopped, interruptible
@@ -240,3 +240,12 @@ def handlers_of(app: str) -> list[str]:
         ) from None
     finally:
         process.end()
+
+
+def report_from(values: Any) -> ProgressReport | None:
+    """Return the report that the process of a handler sent as a list of fraction and text. None: it is no report."""
+    try:
+        fraction, text = values
+        return report_of(fraction, text)
+    except (TypeError, ValueError):
+        return None

@@ -20,8 +20,6 @@ Position = list[Any] | str | None
 
 @dataclass(slots=True)
 class _Partition:
-    """The next entries of one partition, the latest first."""
-
     position: Position
     entries: Sequence[tuple[int, str]] = ()
     """Time of the end and id of each run."""
@@ -36,7 +34,6 @@ class _Partition:
 
     @property
     def rest(self) -> Position:
-        """Where the next page goes on in this partition."""
         return _OVER if self.taken == len(self.entries) and not self.has_more else self.position
 
 

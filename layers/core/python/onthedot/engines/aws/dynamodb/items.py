@@ -18,10 +18,7 @@ from onthedot.core.items import (
     Value,
     Values,
     Written,
-    applied,
     equals,
-    has_expired,
-    holds,
 )
 from onthedot.core.ports import Clock, Deadline, Page
 from onthedot.core.schema import PARTITION_KEY, SORT_KEY, Key
@@ -29,6 +26,7 @@ from onthedot.engines.aws.dynamodb.keys import key_of, stored_key
 from onthedot.engines.aws.dynamodb.moves import Attribute, to_attribute
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import batches, retry_leftovers
+from onthedot.engines.item_values import applied, has_expired, holds
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -46,8 +44,6 @@ One = TypeVar("One")
 
 
 class DynamoItems:
-    """The `Items` of the aws engine."""
-
     def __init__(self, client: "DynamoDBClient", table: str, clock: Clock) -> None:
         self._client: Any = client
         self._table = table
@@ -288,7 +284,6 @@ class _Names:
 
 
 def _statement(table: str, key: Key, change: Change, condition: Condition) -> dict[str, Any]:
-    """Return one entry of `BatchExecuteStatement`."""
     if change.adds or change.takes:
         raise ValueError("many updates at once only set and remove values")
     parameters: list[Attribute] = []

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot.core.choices import Priority
 from onthedot.core.codec import refuse_newer
-from onthedot.core.listing import JobFacts, makes_graph, read_label
+from onthedot.core.listing import JobFacts, makes_graph
 from onthedot.core.ports import ListEntry
 from onthedot.core.records import Kind
 from onthedot.core.schema import LABEL, LISTING
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import from_item
 from onthedot.engines.aws.errors import translated
+from onthedot.engines.entries import read_label
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 def listed_jobs(
     client: "DynamoDBClient", table: str, partition: str, limit: int, after: tuple[int, str] | None
 ) -> tuple[list[ListEntry], bool]:
-    """Return entries of a partition, the latest first, and whether there may be more."""
     start: dict[str, Any] = {} if after is None else {"ExclusiveStartKey": _start_key(partition, *after)}
     with translated("listed"):
         reply = client.query(

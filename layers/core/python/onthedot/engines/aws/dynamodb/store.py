@@ -265,7 +265,6 @@ class DynamoRunStore:
 
 
 def _runs_until(job_id: str, until: int | None) -> dict[str, Any]:
-    """Return the arguments of a query for the runs of a job, up to this fire time if there is one."""
     # BETWEEN includes its end. The id of an extra run goes on with "-" after its time, and "~" sorts behind that.
     last = {} if until is None else {":last": {"S": run_key(stamped_run_id(job_id, until))[SORT_KEY]["S"] + "~"}}
     condition = "begins_with(#sk, :run)" if until is None else "#sk BETWEEN :run AND :last"

@@ -18,8 +18,6 @@ _VISIBLE: Final = "ApproximateNumberOfMessages"
 
 
 class SqsDeadLetters:
-    """The dead-letter queues of a stage."""
-
     def __init__(self, client: "SQSClient", urls: Sequence[str], clock: Clock) -> None:
         self._client = client
         self._urls = urls
