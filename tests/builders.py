@@ -18,6 +18,7 @@ from onthedot.core.slots import Deployment, Placement, fire_slot, place, shard_o
 from onthedot.engines.sqlite.database import Database
 from onthedot.targets.types import HttpTarget
 from onthedot.wiring.sqlite import SqliteEngine
+from tests.table_queues import SqliteRunQueues, SqliteTickQueue
 
 DEPLOYMENT = Deployment(shards=2, lookahead=3, history_days=7)
 VISIBILITY_MS = 960_000
@@ -113,9 +114,27 @@ def the_start_of(run: Record, now: int) -> Move:
 
 @dataclass(frozen=True)
 class World(SqliteEngine):
-    """The embedded engine in memory, in virtual time."""
+    """The embedded engine in memory, in virtual time, with queues that deliver as those of AWS do."""
 
     clock: VirtualClock
+    queues: SqliteRunQueues
+
+    @classmethod
+    def on(
+        cls,
+        database: Database,
+        clock: Clock,
+        deployment: Deployment,
+        page_size: int | None = None,
+        *,
+        remembers: bool = False,
+    ) -> Self:
+        made = super().on(database, clock, deployment, page_size, remembers=remembers)
+        return replace(made, queues=SqliteRunQueues(database, clock))
+
+    @property
+    def ticks(self) -> SqliteTickQueue:
+        return SqliteTickQueue(self.database, self.clock)
 
     def received(self, priority: Priority = Priority.MEDIUM, pool: str = DEFAULT_POOL) -> Sequence[Received]:
         """Receive up to ten messages, and hide them as a queue of the push pools does."""

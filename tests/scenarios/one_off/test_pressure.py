@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from onthedot.core import tick as dispatching
-from onthedot.core.choices import Priority
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Record, Status
 from onthedot.core.slots import Deployment
@@ -35,17 +34,6 @@ def test_a_backlogged_queue_pauses_claims_until_it_drains() -> None:
         assert dispatched(world, runs) == 0
         simulation.let_pass(300)
         assert {simulation.status(run) for run in runs} == {Status.SUCCEEDED}
-
-
-def test_other_priorities_go_on_while_one_queue_is_full() -> None:
-    with a_world(Deployment(shards=2, lookahead=3, history_days=7, backlog_limit=5)) as world:
-        simulation = Simulation(world)
-        for _ in range(10):
-            simulation.submit(0)
-        urgent = a_run(world.clock).due_in(60).of_priority(Priority.HIGH).pending().stored_in(world.store)
-        simulation.plan_ticks()
-        simulation.dispatch()
-        assert simulation.status(urgent) is Status.DISPATCHED
 
 
 def test_a_large_slot_is_claimed_minutes_ahead_and_still_fires_on_the_dot(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """Ending a run that was not started in time, while other processes move it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -11,11 +10,10 @@ from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.records import Record, Status
 from onthedot.core.start import skip_expired
 from onthedot.gates import run_moves
-from onthedot.jobs.change import cancel_job
 from tests.builders import the_start_of
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.simulation import Simulation
-from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, submit_within
+from tests.scenarios.kits.start_within import JUST_LATE, submit_within
 
 LIST = waiting_slot(GateId("acme", "stripe"), Priority.MEDIUM, 0)
 
@@ -40,19 +38,6 @@ def wake(simulation: Simulation, run: Record) -> None:
 
 PLACES = pytest.mark.parametrize("made", [waiting_at_gate, sent])
 Made = Callable[[Simulation], Record]
-
-
-@PLACES
-def test_it_ends_only_a_run_that_is_too_late(simulation: Simulation, made: Made) -> None:
-    run = made(simulation)
-    simulation.clock.advance(WITHIN)
-    assert not skip_expired(simulation.world.engine, run)
-    simulation.clock.advance(0.001)
-    assert skip_expired(simulation.world.engine, run)
-    ended = simulation.stored(run)
-    waited = "; it waited at gate stripe" if made is waiting_at_gate else ""
-    assert (ended.status, ended.reason, ended.slot) == (Status.SKIPPED, WHY + waited, None)
-    assert not simulation.world.store.read_slot(LIST).items
 
 
 @PLACES
@@ -81,21 +66,3 @@ def test_a_run_that_is_woken_or_started_meanwhile_is_left_alone(simulation: Simu
     )
     assert not skip_expired(simulation.engine(starts), started)
     assert simulation.status(started) is Status.RUNNING
-
-
-@PLACES
-def test_a_run_that_is_cancelled_meanwhile_stays_cancelled(simulation: Simulation, made: Made) -> None:
-    run = made(simulation)
-    simulation.clock.advance(JUST_LATE)
-    cancels = Faults(0, Fault.MEANWHILE, lambda: cancel_job(simulation.world.engine, "acme", run.job_id))
-    assert not skip_expired(simulation.engine(cancels), run)
-    assert simulation.status(run) is Status.CANCELLED
-
-
-@pytest.mark.parametrize("status", [Status.RUNNING, Status.PAUSED, Status.SUCCEEDED, Status.WAITING])
-def test_a_run_that_does_not_wait_for_its_start_is_not_touched(simulation: Simulation, status: Status) -> None:
-    run = sent(simulation)
-    simulation.clock.advance(JUST_LATE)
-    counted = Faults()
-    assert not skip_expired(simulation.engine(counted), replace(run, status=status))
-    assert counted.seen == []

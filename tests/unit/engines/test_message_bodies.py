@@ -11,9 +11,8 @@ from onthedot.core.choices import Priority
 from onthedot.core.ports import Deadline, RunMessage
 from onthedot.engines.aws.sqs.queues import message_body, read_message
 from onthedot.engines.sqlite.database import Database
-from onthedot.engines.sqlite.messages import Letter, MessageTable
-from onthedot.engines.sqlite.queues import SqliteRunQueues
 from tests.builders import NOON, VirtualClock
+from tests.table_queues import Letter, MessageTable, SqliteRunQueues
 
 MESSAGE = RunMessage("job_a", "g1", NOON, "acme", Priority.MEDIUM, "default")
 GATED = replace(MESSAGE, gates=("customer:42", "stripe"), woken="stripe", start_by=NOON + 1)

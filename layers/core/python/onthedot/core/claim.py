@@ -9,14 +9,13 @@ from typing import Final
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.engine import Core, TickPoints
-from onthedot.core.errors import Unavailable
 from onthedot.core.find_pool import has_pool, reroute_entries
 from onthedot.core.moves import Move
 from onthedot.core.outcomes import is_written
 from onthedot.core.ports import Deadline, SlotEntry, Tick, Undecided
 from onthedot.core.records import Kind, Record
 from onthedot.core.send import QueueStates, read_slot_pages, send_runs
-from onthedot.core.set_aside import fault_of, faults_of, misplaced
+from onthedot.core.set_aside import fault_of, faults_of, misplaced, set_aside
 from onthedot.core.slots import DECISION_MS, bucket_of, slot_bucket
 from onthedot.core.stamp import stamp_jobs
 
@@ -60,25 +59,7 @@ class Pass:
         return not self.deadline.allows(self.engine.clock.now())
 
     def set_aside(self, slot: str, faults: Mapping[str, str]) -> bool:
-        """Set aside these records of a slot, as far as there is time. Return whether none is left."""
-        whole = True
-        for run_id, why in faults.items():
-            if self.out_of_time():
-                return False
-            whole = self._set_one_aside(slot, run_id, why) and whole
-        return whole
-
-    def _set_one_aside(self, slot: str, run_id: str, why: str) -> bool:
-        try:
-            moved = self.engine.store.set_aside(run_id, slot, why, self.engine.clock.now())
-        except Exception as error:  # noqa: BLE001 - a record that cannot be set aside must not stop the others
-            level = logging.WARNING if isinstance(error, Unavailable) else logging.ERROR
-            _LOG.log(level, "not_set_aside", extra={"run": run_id, "slot": slot, "why": why, "error": str(error)})
-            return False
-        self.counts["set_aside"] += moved
-        if moved:
-            _LOG.error("set_aside", extra={"run": run_id, "slot": slot, "why": why})
-        return True
+        return set_aside(self.engine, self.counts, slot, faults, self.deadline)
 
 
 def claim_slot(work: Pass, slot: str, until: int | None = None) -> bool:

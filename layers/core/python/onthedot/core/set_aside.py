@@ -4,25 +4,38 @@ Such a record leaves its slot, so that it stops no other run and progress goes o
 in the aside slot of its shard until a version can read it, or an operator repairs it.
 """
 
+import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.engine import Core
-from onthedot.core.errors import Unreadable
+from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.moves import Move
 from onthedot.core.outcomes import Outcome
 from onthedot.core.ports import Deadline, Moved, Refused, SlotEntry, Undecided
 from onthedot.core.records import Record, Status
 from onthedot.core.slots import DECISION_MS, aside_slot, bucket_of
 
+_LOG: Final = logging.getLogger(__name__)
 BUCKETS_BETWEEN: Final = 5
 """A shard looks at its aside slot this often."""
 READ_AT_ONCE: Final = 100
 UNHANDLED: Final = "handling it failed: "
 """The beginning of the reason for a record that can be read. It is tried again after `UNHANDLED_MS`."""
 UNHANDLED_MS: Final = 3_600_000
+
+
+def set_aside(engine: Core, counts: Counter[str], slot: str, faults: Mapping[str, str], deadline: Deadline) -> bool:
+    """Set aside these records of a slot, each with its fault, as far as there is time. Return whether none is left."""
+    whole = True
+    for run_id, why in faults.items():
+        if not deadline.allows(engine.clock.now()):
+            counts["out_of_time"] += 1
+            return False
+        whole = _set_one_aside(engine, counts, slot, run_id, why) and whole
+    return whole
 
 
 def faults_of(unreadable: Iterable[Unreadable]) -> dict[str, str]:
@@ -106,3 +119,16 @@ def _may_return(run: Record, shard: int, unhandled_since: int) -> bool:
     if run.slot != aside_slot(shard):
         return False
     return not (run.aside_why or "").startswith(UNHANDLED) or (run.aside_since or 0) <= unhandled_since
+
+
+def _set_one_aside(engine: Core, counts: Counter[str], slot: str, run_id: str, why: str) -> bool:
+    try:
+        moved = engine.store.set_aside(run_id, slot, why, engine.clock.now())
+    except Exception as error:  # noqa: BLE001 - a record that cannot be set aside must not stop the others
+        level = logging.WARNING if isinstance(error, Unavailable) else logging.ERROR
+        _LOG.log(level, "not_set_aside", extra={"run": run_id, "slot": slot, "why": why, "error": str(error)})
+        return False
+    counts["set_aside"] += moved
+    if moved:
+        _LOG.error("set_aside", extra={"run": run_id, "slot": slot, "why": why})
+    return True

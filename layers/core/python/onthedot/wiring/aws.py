@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from onthedot.engine import Engine
     from onthedot.engines.aws.dynamodb.items import DynamoItems
     from onthedot.engines.aws.eventbridge_bus import EventBridgeBus
-    from onthedot.engines.aws.s3_blobs import LazyBlobs
+    from onthedot.engines.aws.s3_blobs import S3Blobs
     from onthedot.engines.aws.sqs.dead_events import SqsDeadEvents
     from onthedot.engines.aws.sqs.ticks import SqsTickQueue
     from onthedot.engines.aws.sqs.undeliverable import SqsDeadLetters
@@ -102,10 +102,10 @@ def engine_of(settings: "StoreSettings", *, dynamodb: Any = None, sqs: Any = Non
     )
 
 
-def blobs_in(bucket: str) -> "LazyBlobs":
-    from onthedot.engines.aws.s3_blobs import S3_OPTIONS, LazyBlobs  # noqa: PLC0415 - as above
+def blobs_in(bucket: str) -> "S3Blobs":
+    from onthedot.engines.aws.s3_blobs import S3_OPTIONS, S3Blobs  # noqa: PLC0415 - as above
 
-    return LazyBlobs(lambda: client("s3", config=CONFIG.merge(S3_OPTIONS)), bucket)
+    return S3Blobs(lambda: client("s3", config=CONFIG.merge(S3_OPTIONS)), bucket)
 
 
 def api_engine(settings: "ApiSettings") -> "Engine":

@@ -7,7 +7,7 @@ from onthedot.access.signing_store import SigningStore
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.token_store import TokenStore
 from onthedot.core.pass_progress import ProgressStore
-from onthedot.core.ports import Clock, DueIndex
+from onthedot.core.ports import Clock, DueIndex, RunQueues
 from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
 from onthedot.engine import Engine
@@ -16,7 +16,7 @@ from onthedot.engines.freezing import FreezableStore
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
-from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
+from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.limit_store import LimitsStore
@@ -45,8 +45,7 @@ class SqliteEngine:
     database: Database
     deployment: Deployment
     store: AnnouncingStore
-    queues: SqliteRunQueues
-    ticks: SqliteTickQueue
+    queues: RunQueues
     items: SqliteItems
     progress: ProgressStore
     tokens: TokenStore
@@ -86,8 +85,7 @@ class SqliteEngine:
             database,
             deployment,
             AnnouncingStore(runs, shards, clock, deployment.shards),
-            SqliteRunQueues(database, clock),
-            SqliteTickQueue(database, clock),
+            LiveQueues(database, clock),
             items,
             ProgressStore(items),
             TokenStore(items, clock),

@@ -19,9 +19,9 @@ from onthedot.core.ports import Clock, Deadline, QueueCounts, Received, RunMessa
 from onthedot.core.schema import PRIORITIES
 from onthedot.core.slots import queue_key
 from onthedot.engines.sqlite.database import Database
-from onthedot.engines.sqlite.messages import MAX_HIDE_SECONDS
 
 MAX_MESSAGES: Final = 10
+MAX_HIDE_SECONDS: Final = 12 * 3600
 LONGEST_PAUSE_MS: Final = 30_000
 """The longest wait without a look at the clock, which may be set ahead."""
 _RECEIVES: Final = MOST_RECEIVES[PoolKind.PULL]
@@ -171,10 +171,6 @@ class LiveQueues:
             letters = self._queue(pool, priority).letters()
             ages = (now - letter.message.due_at for letter in letters if letter.visible_at <= now)
             return max(ages, default=None)
-
-    def next_visible_at(self, pool: str, priority: Priority) -> int | None:
-        with self._lock:
-            return self._next(pool, [priority])
 
     def next_at(self, pool: str) -> int | None:
         with self._lock:
