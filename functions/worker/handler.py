@@ -15,7 +15,7 @@ from onthedot.core.ports import Received, RunMessage
 from onthedot.core.start import Done, Verdict
 from onthedot.core.traces import span_id_of, trace_id_of
 from onthedot.engines.aws.sqs.queues import read_message
-from onthedot.engines.counting import counted
+from onthedot.engines.store_around import counted
 from onthedot.metrics import UNSETTLED
 from onthedot.observability import Metrics, logger
 from onthedot.settings import WorkerSettings

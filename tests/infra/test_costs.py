@@ -20,7 +20,7 @@ from onthedot.core.slots import BUCKET_MS, DEEP_REREAD, Deployment, bucket_of
 from onthedot.core.tick import CLAIMED_AHEAD, dispatch_due
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.keys import stored_key
-from onthedot.engines.counting import counted
+from onthedot.engines.store_around import counted
 from onthedot.jobs.audit import audit_due_jobs
 from onthedot.metrics import CHECK_EVERY, observe_tick
 from onthedot.observability import Metrics

@@ -17,10 +17,9 @@ from onthedot.core.ports import RunMessage
 from onthedot.core.records import Record, Status
 from onthedot.core.shards import ShardStore
 from onthedot.core.slots import SlotKind, bucket_of, slot_name
-from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.sqs.queues import message_body
-from onthedot.engines.counting import counted
+from onthedot.engines.store_around import announce, counted
 from onthedot.metrics import CHECK_EVERY
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings, WorkerSettings
 from onthedot.targets.types import HttpTarget
@@ -313,7 +312,7 @@ def test_slots_that_cannot_be_read(
             raise error
         return read(slot, cursor, limit)
 
-    monkeypatch.setattr("onthedot.engines.counting.CountingStore.read_slot", read_slot)
+    monkeypatch.setattr("onthedot.engines.store_around.CountingStore.read_slot", read_slot)
     tick(dispatcher)
     assert fires(alarms(prod)["faults"], values(printed(), alarms(prod)["faults"])) is lasting
 

@@ -17,6 +17,7 @@ from onthedot.core.items import (
     Value,
     above,
     absent,
+    applied,
     below,
     contains,
     equals,
@@ -26,7 +27,6 @@ from onthedot.core.items import (
 )
 from onthedot.core.ports import Clock
 from onthedot.core.schema import Key, run_key
-from onthedot.engines.item_values import applied
 from tests.builders import a_run
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 

@@ -14,8 +14,8 @@ from onthedot.core.ports import Page, SlotEntry
 from onthedot.core.records import Record, Status
 from onthedot.core.shards import ShardHistory, ShardStore
 from onthedot.core.slots import BUCKET_MS, Deployment, bucket_of, shard_of, slot_shard
-from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.store_around import announce
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits
 from tests.builders import World, a_run, a_world, the_claim_of

@@ -14,7 +14,7 @@ from onthedot.core.progress import LatestProgress, ProgressReport
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import PRIORITIES
 from onthedot.core.stopping import Stop
-from onthedot.engines.counting import counted
+from onthedot.engines.store_around import counted
 from onthedot.jobs.change import cancel_job
 from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.observability import Metrics

@@ -18,8 +18,7 @@ from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database, NewerFile
 from onthedot.engines.sqlite.file_lock import AlreadyServed, FileLock
 from onthedot.engines.sqlite.group_commit import GroupCommit
-from onthedot.engines.sqlite.lease_waits import SqliteLeaseWaits
-from onthedot.engines.sqlite.live_queues import LiveQueues
+from onthedot.engines.sqlite.live_queues import LiveQueues, SqliteLeaseWaits
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.targets.rules import AllowList
 from onthedot.wiring.sqlite import SqliteEngine

@@ -11,13 +11,12 @@ from onthedot.core.ports import Clock, DueIndex, RunQueues
 from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
 from onthedot.engine import Engine
-from onthedot.engines.announcing import AnnouncingStore
-from onthedot.engines.freezing import FreezableStore
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.store_around import AnnouncingStore, FreezableStore
 from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.limit_store import LimitsStore
 from onthedot.gates.state_store import GateStore

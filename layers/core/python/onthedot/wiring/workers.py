@@ -64,7 +64,7 @@ def aws_factories(engine: Engine, calls_role: str) -> dict[str, Callable[[], Per
 def direct_source(settings: WorkerSettings, pool: str) -> "tuple[DirectWorkSource, Engine]":
     """Return the work source of a pull worker with AWS credentials. It checks its clock against each reply of AWS."""
     from onthedot.engines.aws.sqs.queues import LONG_POLL_SECONDS  # noqa: PLC0415 - Lambda workers need none of this
-    from onthedot.engines.counting import counted  # noqa: PLC0415 - as above
+    from onthedot.engines.store_around import counted  # noqa: PLC0415 - as above
     from onthedot.observability import Metrics, write_to_log  # noqa: PLC0415 - as above
     from onthedot.worker.direct_source import ClockCheck, DirectWorkSource  # noqa: PLC0415 - as above
 

@@ -9,11 +9,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from onthedot.core.items import EXPIRES_AT, Change, Condition, Item, Scanned, Update, Value, Values, Written
+from onthedot.core.items import (
+    EXPIRES_AT,
+    Change,
+    Condition,
+    Item,
+    Scanned,
+    Update,
+    Value,
+    Values,
+    Written,
+    applied,
+    has_expired,
+    holds,
+)
 from onthedot.core.ports import Clock, Page
 from onthedot.core.records import SETS
 from onthedot.core.schema import DUE, Key, may_be_record, run_id_of, run_key
-from onthedot.engines.item_values import applied, has_expired, holds
 from onthedot.engines.sqlite.database import Database
 
 PAGE: Final = 1_000

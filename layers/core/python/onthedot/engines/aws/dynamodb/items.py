@@ -18,7 +18,10 @@ from onthedot.core.items import (
     Value,
     Values,
     Written,
+    applied,
     equals,
+    has_expired,
+    holds,
 )
 from onthedot.core.ports import Clock, Deadline, Page
 from onthedot.core.schema import PARTITION_KEY, SORT_KEY, Key
@@ -26,7 +29,6 @@ from onthedot.engines.aws.dynamodb.keys import key_of, stored_key
 from onthedot.engines.aws.dynamodb.moves import Attribute, to_attribute
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import batches, retry_leftovers
-from onthedot.engines.item_values import applied, has_expired, holds
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
