@@ -118,6 +118,7 @@ class World(SqliteEngine):
 
     clock: VirtualClock
     queues: SqliteRunQueues
+    ticks: SqliteTickQueue = None  # type: ignore[assignment] # `on` sets it
 
     @classmethod
     def on(
@@ -130,11 +131,7 @@ class World(SqliteEngine):
         remembers: bool = False,
     ) -> Self:
         made = super().on(database, clock, deployment, page_size, remembers=remembers)
-        return replace(made, queues=SqliteRunQueues(database, clock))
-
-    @property
-    def ticks(self) -> SqliteTickQueue:
-        return SqliteTickQueue(self.database, self.clock)
+        return replace(made, queues=SqliteRunQueues(database, clock), ticks=SqliteTickQueue(database, clock))
 
     def received(self, priority: Priority = Priority.MEDIUM, pool: str = DEFAULT_POOL) -> Sequence[Received]:
         """Receive up to ten messages, and hide them as a queue of the push pools does."""

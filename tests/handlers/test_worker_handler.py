@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.core import leases, lifecycle
+from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Answer, Call, Received, RunMessage
@@ -205,7 +205,7 @@ class ShortLife(Context):
     """A function that gives a batch up after three seconds: until then all runs but `stuck` have ended."""
 
     def get_remaining_time_in_millis(self) -> int:
-        return leases.MARGIN_MS + 3_000
+        return 13_000
 
 
 class FakeQueues:
