@@ -10,7 +10,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.core.ports import Deadline, Page, QueueCounts, Received, RunMessage, RunQueues, SlotEntry
-from onthedot.core.records import Kind, Record
+from onthedot.core.records import Record
 from onthedot.core.slots import queue_key
 
 
@@ -49,13 +49,6 @@ def read_slot_pages(engine: Core, slot: str, at_once: int) -> Iterator[Page[Slot
         cursor = page.cursor
         if cursor is None:
             return
-
-
-def read_slot_entries(engine: Core, slot: str, at_once: int) -> Iterator[list[SlotEntry]]:
-    """Yield the slot's runs and jobs that can be read, in lists of at most `at_once`, the earliest first. No gates."""
-    for page in read_slot_pages(engine, slot, at_once):
-        if entries := [entry for entry in page.items if entry.kind is not Kind.GATE]:
-            yield entries
 
 
 _LOG: Final = logging.getLogger(__name__)

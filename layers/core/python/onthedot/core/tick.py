@@ -21,7 +21,7 @@ from onthedot.core.pass_progress import (
 )
 from onthedot.core.ports import Clock, Deadline, Tick, TickLease, TickQueue
 from onthedot.core.records import Status
-from onthedot.core.send import read_slot_entries
+from onthedot.core.send import read_slot_pages
 from onthedot.core.set_aside import is_time_to_look, take_up
 from onthedot.core.shards import UNUSED_AFTER
 from onthedot.core.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
@@ -202,8 +202,8 @@ def _send_claims_again(work: Pass) -> None:
 
 
 def _send_slot_again(work: Pass, slot: str) -> bool:
-    for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
-        mine = [e.run_id for e in entries if (e.claim_token or "").split("/")[0] == work.tick.tick_id]
+    for page in read_slot_pages(work.engine, slot, CLAIMS_PER_ROUND):
+        mine = [e.run_id for e in page.items if (e.claim_token or "").split("/")[0] == work.tick.tick_id]
         runs = work.engine.store.get_many(mine, work.deadline).found if mine else {}
         waiting = [run for run in runs.values() if run.status is Status.DISPATCHED and run.slot == slot]
         work.counts["sent_again"] += len(waiting)
