@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from onthedot.engines.aws.dynamodb.items import DynamoItems
     from onthedot.engines.aws.eventbridge_bus import EventBridgeBus
     from onthedot.engines.aws.s3_blobs import S3Blobs
-    from onthedot.engines.aws.sqs.dead_events import SqsDeadEvents
+    from onthedot.engines.aws.sqs.dead_letters import SqsDeadEvents, SqsDeadLetters
     from onthedot.engines.aws.sqs.ticks import SqsTickQueue
-    from onthedot.engines.aws.sqs.undeliverable import SqsDeadLetters
     from onthedot.gates.limit_store import LimitsStore
     from onthedot.settings import (
         ApiSettings,
@@ -117,7 +116,7 @@ def worker_engine(settings: "WorkerSettings") -> "Engine":
 
 
 def events_engine(settings: "EventsSettings") -> "tuple[Engine, SqsDeadEvents]":
-    from onthedot.engines.aws.sqs.dead_events import QUEUE, SqsDeadEvents  # noqa: PLC0415 - as above
+    from onthedot.engines.aws.sqs.dead_letters import QUEUE, SqsDeadEvents  # noqa: PLC0415 - as above
 
     sqs = client("sqs")
     engine = engine_of(settings, sqs=sqs, blobs=blobs_in(settings.blob_bucket))
@@ -193,7 +192,7 @@ def tick_queue(settings: "PlannerSettings | DispatcherSettings") -> "SqsTickQueu
 
 
 def dead_letters(settings: "PlannerSettings") -> "SqsDeadLetters":
-    from onthedot.engines.aws.sqs.undeliverable import SqsDeadLetters  # noqa: PLC0415 - as above
+    from onthedot.engines.aws.sqs.dead_letters import SqsDeadLetters  # noqa: PLC0415 - as above
 
     return SqsDeadLetters(client("sqs"), [settings.queue_base + key for key in settings.dead_letters], SystemClock())
 

@@ -17,9 +17,8 @@ from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRec
 from onthedot.core.records import Record, Status
 from onthedot.core.schema import DUE, PARTITION_KEY, RUN_PREFIX, SORT_KEY, may_be_record
 from onthedot.core.slots import aside_slot, slot_shard
-from onthedot.engines.aws.dynamodb.dead_letters import page_of_failed
+from onthedot.engines.aws.dynamodb.indexes import listed_jobs, page_of_failed
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
-from onthedot.engines.aws.dynamodb.listing import listed_jobs
 from onthedot.engines.aws.dynamodb.moves import (
     insert_statement,
     partiql_statement,
