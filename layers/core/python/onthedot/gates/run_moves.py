@@ -7,13 +7,7 @@ from onthedot.core.lifecycle import sent
 from onthedot.core.moves import Expect, Move
 from onthedot.core.ports import SlotEntry
 from onthedot.core.records import Record, Status
-from onthedot.core.slots import (
-    Deployment,
-    Placement,
-    rescheduled,
-    shard_of,
-    watch_slot,
-)
+from onthedot.core.slots import Deployment, Placement, rescheduled, shard_of, watch_slot
 
 
 def wait(

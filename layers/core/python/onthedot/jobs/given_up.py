@@ -21,11 +21,7 @@ from onthedot.core.moves import Move, applied
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.slots import fire_slot, shard_of, watch_slot
 from onthedot.schedules.counting import count_fires, last_fire
-from onthedot.schedules.schedule import (
-    Schedule,
-    fires_between,
-    skipped_between,
-)
+from onthedot.schedules.schedule import Schedule, fires_between, skipped_between
 
 _LIVE: Final = (Status.ACTIVE, Status.PAUSED)
 _PAGE: Final = 500

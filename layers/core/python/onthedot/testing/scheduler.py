@@ -18,15 +18,7 @@ from onthedot.core.claim import Pass, claim_slot
 from onthedot.core.clock import VirtualClock
 from onthedot.core.engine import Core
 from onthedot.core.ids import fresh_generation
-from onthedot.core.ports import (
-    Answer,
-    Call,
-    Deadline,
-    Performer,
-    Received,
-    RunQueues,
-    Tick,
-)
+from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, RunQueues, Tick
 from onthedot.core.progress import LatestProgress
 from onthedot.core.records import Record
 from onthedot.core.schema import DEFAULT_POOL, PRIORITIES

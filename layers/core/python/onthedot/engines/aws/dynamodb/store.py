@@ -19,12 +19,7 @@ from onthedot.core.schema import DUE, PARTITION_KEY, RUN_PREFIX, SORT_KEY, may_b
 from onthedot.core.slots import aside_slot, slot_shard
 from onthedot.engines.aws.dynamodb.indexes import listed_jobs, page_of_failed
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
-from onthedot.engines.aws.dynamodb.moves import (
-    insert_statement,
-    partiql_statement,
-    to_attribute,
-    update_item_arguments,
-)
+from onthedot.engines.aws.dynamodb.moves import insert_statement, partiql_statement, to_attribute, update_item_arguments
 from onthedot.engines.aws.dynamodb.records import to_entry, to_item, to_run
 from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
 from onthedot.engines.aws.leftovers import batches, retry_leftovers
