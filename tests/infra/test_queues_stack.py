@@ -8,7 +8,7 @@ import pytest
 from onthedot.core import schema
 from onthedot.core.pools import pools_from_text
 from onthedot.core.slots import queue_key, queue_urls
-from onthedot.engines.aws.sqs import dead_events, ticks
+from onthedot.engines.aws.sqs import dead_letters, ticks
 from tests.infra.kit import Assembly, resolve
 
 TICK = ticks.QUEUE
@@ -81,7 +81,7 @@ def test_the_urls_that_functions_derive_are_those_of_the_queues(fargate: Assembl
 
 
 def test_ticks_and_dead_events_have_the_names_that_functions_derive(prod: Assembly) -> None:
-    assert {queue(prod, name)["QueueName"] for name in (ticks.QUEUE, dead_events.QUEUE)} == {
+    assert {queue(prod, name)["QueueName"] for name in (ticks.QUEUE, dead_letters.QUEUE)} == {
         "onthedot-prod-tick",
         "onthedot-prod-events-dlq",
     }
