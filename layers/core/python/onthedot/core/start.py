@@ -215,7 +215,8 @@ LONGEST_CHECK_MS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Waits(Done): ...
+class Waits(Done):
+    """The run waits at a gate now."""
 
 
 @dataclass(frozen=True, slots=True)

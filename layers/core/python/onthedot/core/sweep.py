@@ -159,7 +159,8 @@ def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
 
 
 def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
-    now = sweep.work.engine.clock.now()
+    work = sweep.work
+    now = work.engine.clock.now()
     acts: list[tuple[Record, Act]] = []
     for run in runs:
         try:
@@ -174,13 +175,14 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
         else:
             acts += [] if act is None else [(run, act)]
     if acts:
-        _apply(sweep, acts, sweep.work.deadline.at_most(now + DECISION_MS))
+        _apply(sweep, acts, work.deadline.at_most(now + DECISION_MS))
 
 
 def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
+    work = sweep.work
     if run.given_up is not None:
-        store_given_up(sweep.work.engine, run)  # the process that changed the job died
-        sweep.work.counts["given_up"] += 1
+        store_given_up(work.engine, run)  # the process that changed the job died
+        work.counts["given_up"] += 1
         return None
     if run.notify_pending is not None or run.status is Status.WAITING:
         # A step between parents and children is unfinished, because the process that did it died.
@@ -189,17 +191,17 @@ def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
     if run.status not in _SWEPT:
         sweep.set_aside({run.run_id: f"it is {run.status} in a watch slot"})
         return None
-    if run.status is Status.DISPATCHED and not has_pool(sweep.work.engine, run) and not has_expired(run, now):
+    if run.status is Status.DISPATCHED and not has_pool(work.engine, run) and not has_expired(run, now):
         return _reroute(sweep, run, now)
     decision = decide(
         run,
         sweep.slot,
         now=now,
-        backlogged=sweep.work.queues.may_hold(run, now) if run.status is Status.DISPATCHED else False,
-        claim_token=sweep.work.claim_token,
+        backlogged=work.queues.may_hold(run, now) if run.status is Status.DISPATCHED else False,
+        claim_token=work.claim_token,
         generation=fresh_generation(),
-        deployment=sweep.work.engine.deployment,
-        never_begun=sweep.work.engine.points.was_never_begun(sweep.work.engine, run, now),
+        deployment=work.engine.deployment,
+        never_begun=work.engine.points.was_never_begun(work.engine, run, now),
     )
     if isinstance(decision, Leave):
         sweep.leave()
@@ -221,21 +223,23 @@ def _reroute(sweep: Sweep, run: Record, now: int) -> Act:
 
 
 def _notify(sweep: Sweep, run: Record) -> None:
+    work = sweep.work
     try:
         if run.notify_pending is None:
-            sweep.work.engine.points.link_to_parents(sweep.work.engine, run)
-        elif not sweep.work.engine.notify_children(run, sweep.work.deadline):
+            work.engine.points.link_to_parents(work.engine, run)
+        elif not work.engine.notify_children(run, work.deadline):
             sweep.whole = False
-        sweep.work.counts["notified"] += 1
+        work.counts["notified"] += 1
     except Unavailable:
         sweep.whole = False
         if has_graph(run):
             # The dispatcher cannot read blobs, which hold large graphs. A worker can, when it gets the message again.
-            send_runs(sweep.work.engine, [replace(run, due_at=sweep.work.engine.clock.now())], sweep.work.deadline)
+            send_runs(work.engine, [replace(run, due_at=work.engine.clock.now())], work.deadline)
 
 
 def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline) -> None:
-    outcomes = sweep.work.engine.store.move_many([act.move for _, act in acts], deadline)
+    work = sweep.work
+    outcomes = work.engine.store.move_many([act.move for _, act in acts], deadline)
     to_send: list[Record] = []
     ended: list[Record] = []
     faults: dict[str, str] = {}
@@ -245,21 +249,19 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             faults[run.run_id] = fault
         elif isinstance(outcome, Undecided):
             sweep.whole = False
-            sweep.work.counts["throttled"] += 1
+            work.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
             written = applied(run, act.move)
-            sweep.work.counts[act.what] += 1
-            sweep.work.counts["waiting_long"] += waits_long(
-                run, sweep.work.engine.clock.now(), sweep.work.engine.deployment
-            )
+            work.counts[act.what] += 1
+            work.counts["waiting_long"] += waits_long(run, work.engine.clock.now(), work.engine.deployment)
             with suppress(Unavailable):  # the run stays in its new watch slot until its children are notified
-                sweep.work.engine.notify_children(written, sweep.work.deadline)
+                work.engine.notify_children(written, work.deadline)
             if run.status is Status.RUNNING and act.move.to is not Status.RUNNING:
                 ended.append(run)
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(written)
     sweep.set_aside(faults)
-    keep_jobs_of(sweep.work.engine, [run for run, _ in acts], deadline)
+    keep_jobs_of(work.engine, [run for run, _ in acts], deadline)
     if to_send:
         _send(sweep, to_send, deadline)
     _give_back_places(sweep, ended)
@@ -267,20 +269,22 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
 
 def _give_back_places(sweep: Sweep, ended: Sequence[Record]) -> None:
     """Give back the places of attempts that were lost, as far as there is time: a look frees the others when needed."""
+    work = sweep.work
     for run in ended:
-        if not sweep.work.look_until.allows(sweep.work.engine.clock.now()):
+        if not work.look_until.allows(work.engine.clock.now()):
             return
         try:
-            sweep.work.engine.give_back_places(run)
+            work.engine.give_back_places(run)
         except Exception:  # noqa: BLE001 - whatever is wrong with its places, the others are given back
             _LOG.exception("place_not_given_back", extra={"run": run.run_id, "slot": sweep.slot})
 
 
 def _send(sweep: Sweep, runs: Sequence[Record], deadline: Deadline) -> None:
     """Send runs. A run that stays unsent is found again in a later watch slot, and this resend does not count."""
-    engine, now = sweep.work.engine, sweep.work.engine.clock.now()
+    work, engine = sweep.work, sweep.work.engine
+    now = engine.clock.now()
     unsent = {message.run_id for message in engine.queues.send([message_for(run) for run in runs], deadline)}
-    sweep.work.counts["unsent_by_sweep"] += len(unsent)
+    work.counts["unsent_by_sweep"] += len(unsent)
     not_resent = [run for run in runs if run.run_id in unsent and run.resends]
     if not_resent:
         engine.store.move_many([lifecycle.uncount_resend(run, now, engine.deployment) for run in not_resent], deadline)

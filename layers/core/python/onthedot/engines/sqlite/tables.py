@@ -12,6 +12,7 @@ from onthedot.engines.sqlite.older_files import STEPS
 FORMAT: Final = 3
 """The format of the file, as SQLite's `user_version`: the number of `STEPS`. Files of the first version have 0."""
 
+# A server has its queues in memory. The table of messages is a part of the format, and scenarios of AWS use it.
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS items (
     partition TEXT, sort TEXT, content TEXT NOT NULL, expires_at INTEGER, slot TEXT, fire_at INTEGER,
