@@ -109,6 +109,21 @@ def test_each_start_adds_one_to_the_stored_attempt(store: RunStore, clock: Clock
     assert (outcome.run.attempt, outcome.run.attempt_token) == (5, "mine")
 
 
+def test_a_whole_life_is_recorded(store: RunStore, clock: Clock) -> None:
+    run = a_run(clock).pending().stored_in(store)
+    store.move(the_claim_of(run, clock))
+    started = store.move(the_start_of(run, clock.now()))
+    assert isinstance(started, Moved)
+    assert started.run is not None
+
+    store.move(lifecycle.succeed(started.run, clock.now(), "200", DEPLOYMENT))
+
+    ended = store.get(run.run_id)
+    assert ended is not None
+    assert (ended.status, ended.slot, ended.lease_until, ended.result) == (Status.SUCCEEDED, None, None, "200")
+    assert [attempt.outcome for attempt in ended.attempts] == ["succeeded"]
+
+
 def test_a_worker_of_an_earlier_attempt_is_fenced_off(store: RunStore, clock: Clock) -> None:
     run = a_run(clock).dispatched().stored_in(store)
     first = store.move(the_start_of(run, clock.now()))
