@@ -83,14 +83,6 @@ class LiveRecords(StoreAround):
         self._forget([run_id])
         return super().set_aside(run_id, slot, why, now)
 
-    def forget_all(self) -> None:
-        """Forget all records, so that they are read again."""
-        self._known.clear()
-
-    def remembered(self) -> list[Record]:
-        """Return the records that are remembered now, for tests."""
-        return list(self._known.values())
-
     def _forget(self, run_ids: Iterable[str]) -> None:
         for run_id in run_ids:
             self._known.pop(run_id, None)

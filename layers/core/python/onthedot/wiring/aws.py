@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from onthedot.engines.aws.s3_blobs import S3Blobs
     from onthedot.engines.aws.sqs.dead_letters import SqsDeadEvents, SqsDeadLetters
     from onthedot.engines.aws.sqs.ticks import SqsTickQueue
-    from onthedot.gates.limit_store import LimitsStore
     from onthedot.settings import (
         ApiSettings,
         AuditorSettings,
@@ -143,12 +142,6 @@ def auditor_engine(settings: "AuditorSettings", **connection: Any) -> "Engine":
     """Return the auditor's engine. A command passes the region, the endpoint and the keys as `connection`."""
     dynamodb, sqs = client("dynamodb", **connection), client("sqs", **connection)
     return engine_of(settings, dynamodb=dynamodb, sqs=sqs)
-
-
-def limits_store(table: str, **connection: Any) -> "LimitsStore":
-    from onthedot.gates.limit_store import LimitsStore  # noqa: PLC0415 - as above
-
-    return LimitsStore(items_of(table, **connection), SystemClock())
 
 
 def shard_store(table: str, **connection: Any) -> "ShardStore":

@@ -46,8 +46,6 @@ QUERY: Final = (
 _AFTER_ALL: Final = "\U0010ffff"
 """Sorts after all other characters."""
 
-Edit = Callable[[Values | None], Values | None]
-"""Returns the new values of an item. None: it stays as it is."""
 _encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=sorted).encode
 
 
