@@ -214,7 +214,7 @@ def _sqlite_subject(stack: ExitStack, size: int, path: str | Path) -> Subject:
     clock = VirtualClock()
     database = stack.enter_context(Database(path))
     wired = SqliteEngine.on(database, clock, DEPLOYMENT)
-    engine, queues = wired.engine, wired.queues
+    engine = wired.engine
     with _telling(f"stored {size:,} jobs in SQLite"):
         fill_sqlite(database, engine, size)
 
@@ -222,8 +222,6 @@ def _sqlite_subject(stack: ExitStack, size: int, path: str | Path) -> Subject:
         with database.transaction() as connection:
             for job_id in jobs:
                 connection.execute("DELETE FROM runs WHERE run_id >= ? AND run_id < ?", (job_id, f"{job_id}/"))
-        for priority in schema.PRIORITIES:
-            queues.purge(schema.DEFAULT_POOL, priority)
 
     def count(subject: Subject) -> Counts:
         return _counted_by_sqlite(database, lambda: subject.tick(engine))

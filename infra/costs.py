@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from onthedot.core.metrics import CHECK_EVERY
+from onthedot.metrics import CHECK_EVERY
 
 PRICES_OF: Final = "us-east-1 in 2026"
 HOURS: Final = 730

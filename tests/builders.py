@@ -20,6 +20,7 @@ from onthedot.targets.rules import AllowList
 from onthedot.targets.types import HttpTarget
 from onthedot.wiring.embedded import server_deployment
 from onthedot.wiring.sqlite import SqliteEngine
+from tests.table_queues import SqliteRunQueues, SqliteTickQueue
 
 DEPLOYMENT = Deployment(shards=2, lookahead=3, history_days=7)
 SERVER = server_deployment(["http", "workflow"], AllowList(), cpus=1.0, memory_mb=1024)
@@ -124,9 +125,24 @@ def the_start_of(run: Record, now: int) -> Move:
 
 @dataclass(frozen=True)
 class World(SqliteEngine):
-    """The embedded engine in memory, in virtual time."""
+    """The embedded engine in memory, in virtual time, with queues that deliver as those of AWS do."""
 
     clock: VirtualClock
+    queues: SqliteRunQueues
+    ticks: SqliteTickQueue = None  # type: ignore[assignment] # `on` sets it
+
+    @classmethod
+    def on(
+        cls,
+        database: Database,
+        clock: Clock,
+        deployment: Deployment,
+        page_size: int | None = None,
+        *,
+        remembers: bool = False,
+    ) -> Self:
+        made = super().on(database, clock, deployment, page_size, remembers=remembers)
+        return replace(made, queues=SqliteRunQueues(database, clock), ticks=SqliteTickQueue(database, clock))
 
     def received(self, priority: Priority = Priority.MEDIUM, pool: str = DEFAULT_POOL) -> Sequence[Received]:
         """Receive up to ten messages, and hide them as a queue of the push pools does."""

@@ -9,7 +9,7 @@ from onthedot.access.ports import Principal
 from onthedot.api.http import Request
 from onthedot.api.router import handle as route
 from onthedot.core.traces import fresh_trace, read_xray
-from onthedot.engines.counting import counted
+from onthedot.engines.store_around import counted
 from onthedot.observability import Metrics, logger
 from onthedot.settings import ApiSettings
 from onthedot.wiring.aws import api_engine, observe_clients

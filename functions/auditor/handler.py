@@ -4,11 +4,11 @@ import os
 from typing import Any
 
 from onthedot.core.errors import Unavailable
-from onthedot.core.metrics import observe_audit
 from onthedot.core.ports import Deadline
 from onthedot.core.shards import ServedShards
 from onthedot.jobs.audit import audit_due_jobs
 from onthedot.jobs.remove_payloads import remove_unused_payloads
+from onthedot.metrics import observe_audit
 from onthedot.observability import Metrics, logger
 from onthedot.settings import AuditorSettings
 from onthedot.wiring.aws import auditor_engine, blobs_in, observe_clients

@@ -3,11 +3,11 @@
 import os
 from typing import Any
 
-from onthedot.core.metrics import FAULTS, observe_tick
 from onthedot.core.ports import Deadline
 from onthedot.core.tick import continue_tick, dispatch_due, must_be_redelivered
 from onthedot.engines.aws.sqs.ticks import read_tick
-from onthedot.engines.counting import counted
+from onthedot.engines.store_around import counted
+from onthedot.metrics import FAULTS, observe_tick
 from onthedot.observability import Metrics, logger
 from onthedot.settings import DispatcherSettings
 from onthedot.statistics.canary import CanaryKeeper

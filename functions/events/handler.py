@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from onthedot.core.ports import Deadline
-from onthedot.engines.counting import counted
+from onthedot.engines.store_around import counted
 from onthedot.events.bus_events import BadEvent, take_event
 from onthedot.observability import Metrics, logger
 from onthedot.settings import EventsSettings

@@ -5,9 +5,9 @@ from typing import Any
 
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
-from onthedot.core.metrics import is_time_to_check, observe_stage
 from onthedot.core.shards import ServedShards
 from onthedot.core.tick import plan_ticks
+from onthedot.metrics import is_time_to_check, observe_stage
 from onthedot.observability import Metrics, logger
 from onthedot.settings import PlannerSettings
 from onthedot.wiring.aws import dead_letters, shard_store, tick_queue, worker_registry

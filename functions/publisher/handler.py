@@ -3,10 +3,10 @@
 import os
 from typing import Any
 
-from onthedot.core.metrics import UNSETTLED
 from onthedot.core.ports import Deadline
 from onthedot.engines.aws.dynamodb.stream import read_changes
 from onthedot.events.publish import PublishOptions, publish_changes
+from onthedot.metrics import UNSETTLED
 from onthedot.observability import Metrics, logger
 from onthedot.settings import PublisherSettings
 from onthedot.wiring.aws import publisher

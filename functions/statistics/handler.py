@@ -4,9 +4,9 @@ import os
 from typing import Any
 
 from onthedot.core.errors import Unavailable
-from onthedot.core.metrics import UNSETTLED
 from onthedot.core.ports import Deadline
 from onthedot.engines.aws.dynamodb.stream import read_changes
+from onthedot.metrics import UNSETTLED
 from onthedot.observability import Metrics, logger
 from onthedot.settings import StatisticsSettings
 from onthedot.statistics.store import count_changes

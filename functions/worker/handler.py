@@ -4,19 +4,19 @@ import os
 import random
 import sys
 import uuid
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NoReturn
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, Final, NoReturn
 
 from onthedot.core import lifecycle
 from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.errors import Unavailable
-from onthedot.core.leases import StoreLeases, deletable, wait_for_batch
-from onthedot.core.metrics import UNSETTLED
+from onthedot.core.leases import StoreLeases
 from onthedot.core.ports import Received, RunMessage
 from onthedot.core.start import Done, Verdict
 from onthedot.core.traces import span_id_of, trace_id_of
 from onthedot.engines.aws.sqs.queues import read_message
-from onthedot.engines.counting import counted
+from onthedot.engines.store_around import counted
+from onthedot.metrics import UNSETTLED
 from onthedot.observability import Metrics, logger
 from onthedot.settings import WorkerSettings
 from onthedot.wiring.aws import observe_clients, worker_engine
@@ -24,6 +24,14 @@ from onthedot.wiring.workers import push_targets
 from onthedot.workers.records import LAMBDA_WORKER
 
 _log = logger("worker")
+SECONDS_TOGETHER: Final = 5.0
+"""Most batches end sooner, and one call deletes their messages. After it, each message of a finished run costs a
+call."""
+_MARGIN_MS: Final = 10_000
+"""The time before the end of the function at which a batch is given up."""
+
+_Execution = Future[Received | None]
+"""The execution of a run. Its result is the message if that may be deleted, or None."""
 
 
 def _log_next(message: RunMessage, verdict: Verdict) -> None:
@@ -61,12 +69,27 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     ends_at = _engine.clock.now() + context.get_remaining_time_in_millis()
     executing = {body: _pool.submit(_execute, record, ends_at) for body, record in once.items()}
     # A call that goes on after the answer would be frozen midway.
-    late = wait_for_batch(executing.values(), _engine.clock, ends_at, _delete)
+    late = _wait_for_batch(set(executing.values()), ends_at)
     if late:
         _give_up([once[body] for body, execution in executing.items() if execution in late])
     _metrics.flush()
-    kept = [record["messageId"] for record in event["Records"] if deletable(executing[record["body"]]) is None]
+    kept = [record["messageId"] for record in event["Records"] if _deletable(executing[record["body"]]) is None]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in kept]}
+
+
+def _wait_for_batch(running: set[_Execution], ends_at: int) -> set[_Execution]:
+    """Wait until all runs are executed. Return those that are not soon before `ends_at`, the end of the function."""
+    while running and (left := (ends_at - _MARGIN_MS - _engine.clock.now()) / 1000) > 0:
+        ended, running = wait(running, min(SECONDS_TOGETHER, left))
+        if running:
+            for message in filter(None, map(_deletable, ended)):
+                _delete(message)
+    return running
+
+
+def _deletable(execution: _Execution) -> Received | None:
+    """Return the message of an execution that has ended, if it may be deleted. A failure of any kind keeps it."""
+    return None if execution.exception() is not None else execution.result()
 
 
 def _execute(record: dict[str, Any], ends_at: int) -> Received | None:

@@ -10,9 +10,9 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 
 from components.dead_letters import construct_part, queue_keys
-from onthedot.core.metrics import DEAD, FAULTS, LATENESS, LOST, SENT, SUCCEEDED, UNDELIVERABLE, UNSETTLED, WAITING_LONG
 from onthedot.core.pools import PoolKind
 from onthedot.engines.aws.throttling import THROTTLED
+from onthedot.metrics import DEAD, FAULTS, LATENESS, LOST, SENT, SUCCEEDED, UNDELIVERABLE, UNSETTLED, WAITING_LONG
 from onthedot.observability import NAMESPACE
 from stage_config import StageConfig
 

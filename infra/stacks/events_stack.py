@@ -20,7 +20,7 @@ from onthedot.access.tokens import RESERVED_TENANT
 from onthedot.core import schema
 from onthedot.core.records import TERMINAL, Kind
 from onthedot.core.schema import JOB_SORT_KEY, RUN_PREFIX
-from onthedot.engines.aws.sqs import dead_events
+from onthedot.engines.aws.sqs.dead_letters import QUEUE
 from onthedot.events.lifecycle import SOURCE
 from onthedot.settings import EventsSettings, PublisherSettings, StatisticsSettings
 from onthedot.statistics.counters import ENDED, RUNS
@@ -119,7 +119,7 @@ class EventsStack(Stack):
         self._config, self._data, self._queues = config, data, queues
         self._functions = FunctionFactory(self, config, dependencies)
         self.bus = events.EventBus(self, "Bus", event_bus_name=config.bus_name)
-        self._dead_letters = dead_letter_queue(self, config, dead_events.QUEUE)
+        self._dead_letters = dead_letter_queue(self, config, QUEUE)
         receiver, publisher = self._events_function(), self._publisher()
         self._subscribe_to_bus(receiver)
         if config.s3_event_buckets:

@@ -13,7 +13,8 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from components.metrics import Watched, alarm, dashboard, of_aws, own
-from onthedot.core.metrics import (
+from onthedot.engines.aws.throttling import THROTTLED
+from onthedot.metrics import (
     DEAD,
     FAULTS,
     LATENESS,
@@ -24,7 +25,6 @@ from onthedot.core.metrics import (
     WAITING_LONG,
     WORKERS_LOST,
 )
-from onthedot.engines.aws.throttling import THROTTLED
 from stage_config import StageConfig
 
 MINUTE: Final = Duration.minutes(1)

@@ -42,8 +42,8 @@ from onthedot.statistics.store import StatisticsWriter, count_changes
 from onthedot.targets import rules
 from onthedot.targets.router import TargetRouter
 from onthedot.wiring.aws_engine import aws_engine
-from onthedot.wiring.sqlite import SqliteEngine
 from onthedot.workflows.start import WorkflowStarter
+from tests import builders
 
 __all__ = ["TENANT", "World", "cli", "on_aws", "on_sqlite"]
 SHARDS = 2
@@ -200,7 +200,7 @@ def on_sqlite() -> Iterator[World]:
     """The embedded engine in memory."""
     with Database() as database, no_chance() as counter:
         clock = VirtualClock()
-        made = SqliteEngine.on(database, clock, DEPLOYMENT)
+        made = builders.World.on(database, clock, DEPLOYMENT)
 
         def stored() -> dict[str, Any]:
             with database.transaction() as connection:

@@ -11,8 +11,8 @@ from onthedot.cli.main import main
 from onthedot.cli.operations import audit as command
 from onthedot.core.clock import SystemClock
 from onthedot.core.shards import ShardStore
-from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.store_around import announce
 from tests.builders import a_run
 from tests.handlers.audited import AUDITED, a_job_with_history
 from tests.handlers.conftest import TABLE, Cloud

@@ -8,7 +8,7 @@ import pytest
 
 from onthedot.core.clock import SystemClock
 from onthedot.core.shards import ShardStore
-from onthedot.engines.announcing import announce
+from onthedot.engines.store_around import announce
 from onthedot.jobs import remove_payloads
 from onthedot.jobs.remove_payloads import DAY_MS
 from onthedot.settings import AuditorSettings

@@ -12,7 +12,7 @@ from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Tick
 from onthedot.core.shards import ShardStore
-from onthedot.engines.announcing import announce
+from onthedot.engines.store_around import announce
 from onthedot.settings import DispatcherSettings, PlannerSettings
 from tests.handlers.conftest import TABLE, Cloud, Context
 

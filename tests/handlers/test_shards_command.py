@@ -9,8 +9,8 @@ from onthedot.cli.main import main
 from onthedot.core.clock import SystemClock
 from onthedot.core.shards import UNUSED_AFTER, ShardStore
 from onthedot.core.slots import Deployment, slot_shard
-from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.store_around import announce
 from tests.builders import VirtualClock, a_run
 from tests.handlers.conftest import TABLE, Cloud
 

@@ -3,13 +3,12 @@
 import os
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from onthedot.core import leases, lifecycle
+from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Call, Received, RunMessage
@@ -160,7 +159,7 @@ class ShortLife(Context):
     """A function that gives a batch up after three seconds: until then all runs but `stuck` have ended."""
 
     def get_remaining_time_in_millis(self) -> int:
-        return leases.MARGIN_MS + 3_000
+        return 13_000
 
 
 class FakeQueues:
@@ -240,7 +239,7 @@ def test_a_slow_batch_deletes_the_messages_of_its_finished_runs_meanwhile(
     monkeypatch.setattr(worker, "execute_run", execute)
     monkeypatch.setattr(worker, "_queues", queues)
     monkeypatch.setattr(queues, "delete", delete)
-    monkeypatch.setattr(worker, "wait_for_batch", partial(leases.wait_for_batch, seconds=0.05))
+    monkeypatch.setattr(worker, "SECONDS_TOGETHER", 0.05)
     assert worker.handle({"Records": [record("quick"), record("slow")]}, Context()) == failures()
     assert queues.deleted == ["quick"]
 

@@ -11,7 +11,6 @@ import costs
 from benchmarks.stubbed_aws import StubbedAws
 from onthedot.core import lifecycle
 from onthedot.core.clock import VirtualClock
-from onthedot.core.metrics import observe_tick
 from onthedot.core.pass_progress import ProgressStore, ShardProgress, progress_text
 from onthedot.core.ports import Deadline, Tick
 from onthedot.core.records import Status
@@ -21,8 +20,9 @@ from onthedot.core.slots import DEEP_REREAD, Deployment, bucket_of
 from onthedot.core.tick import CLAIMED_AHEAD, dispatch_due
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.keys import stored_key
-from onthedot.engines.counting import counted
+from onthedot.engines.store_around import counted
 from onthedot.jobs.audit import audit_due_jobs
+from onthedot.metrics import observe_tick
 from onthedot.observability import Metrics
 from onthedot.wiring.aws_engine import aws_engine
 from tests.builders import a_run, a_world, the_start_of

@@ -7,7 +7,7 @@ from typing import Any
 from onthedot.core import schema
 from onthedot.core.pools import pools_from_text
 from onthedot.core.slots import queue_key, queue_urls
-from onthedot.engines.aws.sqs import dead_events, ticks
+from onthedot.engines.aws.sqs import dead_letters, ticks
 from tests.infra.kit import Assembly, short
 
 TICK = ticks.QUEUE
@@ -18,7 +18,7 @@ RECEIVES = {
 }
 """Each queue, and how often one of its messages may be received."""
 RUN_QUEUES = [key for key in RECEIVES if key != TICK]
-DLQS = [*(f"{key}-dlq" for key in RECEIVES), "schedule-dlq", dead_events.QUEUE, "publisher-dlq", "statistics-dlq"]
+DLQS = [*(f"{key}-dlq" for key in RECEIVES), "schedule-dlq", dead_letters.QUEUE, "publisher-dlq", "statistics-dlq"]
 FOURTEEN_DAYS = 14 * 24 * 3600
 HOURS = 3600
 DELIVERIES = {

@@ -84,7 +84,7 @@ class Stores:
         self.engine: Engine = aws_engine(self.client, self.client, "jobs", {}, clock=clock, deployment=DEPLOYMENT)
         items = DynamoItems(self.client, "jobs", clock)
         self.progress, self.counter = ProgressStore(items), StatisticsWriter(items)
-        self.tenants = TenantData(items, S3Blobs(self.client, "bucket"))
+        self.tenants = TenantData(items, S3Blobs(lambda: self.client, "bucket"))
 
     @property
     def transfer(self) -> Any:

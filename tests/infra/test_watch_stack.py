@@ -13,15 +13,14 @@ from botocore.endpoint import Endpoint
 
 from onthedot.core.clock import SystemClock
 from onthedot.core.errors import Unavailable
-from onthedot.core.metrics import CHECK_EVERY
 from onthedot.core.ports import RunMessage
 from onthedot.core.records import Record, Status
 from onthedot.core.shards import ShardStore
 from onthedot.core.slots import SlotKind, bucket_of, slot_name
-from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.sqs.queues import message_body
-from onthedot.engines.counting import counted
+from onthedot.engines.store_around import announce, counted
+from onthedot.metrics import CHECK_EVERY
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings, WorkerSettings
 from onthedot.targets.types import HttpTarget
 from onthedot.workers.records import Resources, WorkerRecord
@@ -292,7 +291,7 @@ def test_slots_that_cannot_be_read(
             raise error
         return read(slot, cursor, limit)
 
-    monkeypatch.setattr("onthedot.engines.counting.CountingStore.read_slot", read_slot)
+    monkeypatch.setattr("onthedot.engines.store_around.CountingStore.read_slot", read_slot)
     tick(dispatcher)
     assert fires(alarms(prod)["faults"], values(printed(), alarms(prod)["faults"])) is lasting
 

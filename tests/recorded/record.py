@@ -44,8 +44,8 @@ from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.targets.router import TargetRouter
 from onthedot.wiring.aws_engine import aws_engine
-from onthedot.wiring.sqlite import SqliteEngine
 from onthedot.workflows.start import WorkflowStarter
+from tests import builders
 
 HERE = Path(__file__).parent
 DEPLOYMENT = Deployment(shards=2, lookahead=3, history_days=7)
@@ -267,7 +267,7 @@ def record_sqlite() -> dict[str, Any]:
     """Play the story on the embedded engine."""
     clock = VirtualClock()
     with Database() as database:
-        embedded = SqliteEngine.on(database, clock, DEPLOYMENT)
+        embedded = builders.World.on(database, clock, DEPLOYMENT)
         stage = Stage(embedded.engine, embedded.progress, embedded.tokens, embedded.ticks)
         told = play(stage, clock)
         with database.transaction() as connection:

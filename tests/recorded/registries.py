@@ -36,8 +36,8 @@ from onthedot.targets.webhooks import SigningKey
 from onthedot.transfer import stage_state
 from onthedot.transfer.entries import to_json
 from onthedot.transfer.stage_state import StageMode, StageState
-from onthedot.wiring.sqlite import SqliteEngine
 from onthedot.workers.records import Load, Resources, WorkerRecord
+from tests import builders
 from tests.recorded.record import DEPLOYMENT, HERE, PATTERN, TENANT, Stage, aws_stage
 
 ODD = "ac#me:1/ü"
@@ -178,7 +178,7 @@ def _count(writer: StatisticsWriter, minute: int) -> None:
 
 
 def sqlite_stage(database: Database, clock: VirtualClock) -> Stage:
-    embedded = SqliteEngine.on(database, clock, DEPLOYMENT)
+    embedded = builders.World.on(database, clock, DEPLOYMENT)
     return Stage(embedded.engine, embedded.progress, embedded.tokens, embedded.ticks)
 
 

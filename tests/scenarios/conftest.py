@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.builders import World, a_world
+from tests.scenarios.kits.outages import StormySimulation
 from tests.scenarios.kits.simulation import Simulation
 
 
@@ -15,3 +16,8 @@ def world() -> Iterator[World]:
 @pytest.fixture
 def simulation(world: World) -> Simulation:
     return Simulation(world)
+
+
+@pytest.fixture
+def storm(world: World) -> StormySimulation:
+    return StormySimulation(world)

@@ -34,7 +34,7 @@ class LiveKit(SqliteKit):
     def damage(self, run_id: str, fields: Mapping[str, str | int | None]) -> None:
         """Damage a stored record, as if the process had begun afterwards."""
         super().damage(run_id, fields)
-        self._live.forget_all()
+        self._live._known.clear()
 
     def queues(self) -> tuple[RunQueues, Inbox]:  # type: ignore[override] # other queues
         queues = VirtualLiveQueues(self._database, self.clock, MAX_RECEIVES)

@@ -73,7 +73,7 @@ class MiniStackKit(Kit):
 
     def blobs(self) -> S3Blobs:
         self._clients.s3.create_bucket(Bucket=self._name)
-        return S3Blobs(self._clients.s3, self._name)
+        return S3Blobs(lambda: self._clients.s3, self._name)
 
     def queues(self) -> tuple[SqsRunQueues, Inbox]:
         keys = [queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]

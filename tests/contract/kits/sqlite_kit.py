@@ -8,11 +8,10 @@ from onthedot.core.slots import queue_key
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
-from onthedot.engines.sqlite.messages import Letter, MessageTable
-from onthedot.engines.sqlite.queues import ReceivedTick, SqliteRunQueues, SqliteTickQueue
 from onthedot.engines.sqlite.store import SqliteRunStore
 from tests.builders import VirtualClock
 from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, Inbox, Kit, TickWithReceipt
+from tests.table_queues import Letter, MessageTable, ReceivedTick, SqliteRunQueues, SqliteTickQueue
 
 
 class SqliteKit(Kit):

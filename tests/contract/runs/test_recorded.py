@@ -24,7 +24,7 @@ from onthedot.engines.aws.sqs.queues import read_message
 from onthedot.engines.aws.sqs.ticks import read_tick
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
-from onthedot.wiring.sqlite import SqliteEngine
+from tests import builders
 from tests.contract.kits.ministack_kit import Clients
 from tests.recorded.record import DEPLOYMENT, HERE, Stage, answers, aws_stage
 
@@ -79,7 +79,7 @@ def replay(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Replay]:
 def _on_sqlite(recorded: dict[str, Any], clock: VirtualClock, folder: Path) -> Replay:
     with closing(sqlite3.connect(folder / "old")) as connection:
         connection.executescript("\n".join(recorded["sql"]))
-    embedded = SqliteEngine.on(Database(folder / "old"), clock, DEPLOYMENT)
+    embedded = builders.World.on(Database(folder / "old"), clock, DEPLOYMENT)
     queues = [(pool.name, priority) for pool in DEFAULT_POOLS for priority in PRIORITIES]
 
     def messages() -> list[RunMessage]:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from onthedot.core.choices import Priority
-from onthedot.core.listing import FactFilter, listed_under
+from onthedot.core.listing import listed_under
 from onthedot.core.records import Definition, Kind, Record
 from onthedot.engine import Engine
+from onthedot.jobs.facts import FactFilter
 from onthedot.jobs.list_jobs import JobQuery, list_jobs
 from onthedot.targets.types import HttpTarget
 from tests.builders import a_run, a_world

@@ -7,11 +7,12 @@ import pytest
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
-from onthedot.core.listing import FactFilter, JobFacts, facts_of, listing_partitions
+from onthedot.core.listing import JobFacts, listing_partitions
 from onthedot.core.ports import Clock, ListEntry, Moved, RunStore
 from onthedot.core.records import Definition, Kind, Record
 from onthedot.jobs import changes
 from onthedot.jobs.changes import JobChange
+from onthedot.jobs.facts import FactFilter, facts_of
 from onthedot.targets.types import HttpTarget
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 from tests.contract.kits.kit import Kit

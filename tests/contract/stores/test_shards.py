@@ -10,7 +10,7 @@ from onthedot.core.ports import Clock, RunStore
 from onthedot.core.records import Status
 from onthedot.core.shards import ShardHistory, ShardStep, ShardStore
 from onthedot.core.slots import Deployment, bucket_of
-from onthedot.engines.announcing import AnnouncingStore, announce
+from onthedot.engines.store_around import AnnouncingStore, announce
 from tests.builders import a_run
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId, gate_of_slot, waiting_slot
 from onthedot.core.ids import fresh_generation
 from onthedot.core.ports import Received
 from onthedot.core.records import Record, Status
 from onthedot.core.start import Done, start_run
+from onthedot.gates import run_moves
 from onthedot.gates.give_back import give_back
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.manage import put_gate
@@ -43,7 +43,7 @@ def park_late(world: World, run_id: str) -> Record:
     run = stored(world, run_id)
     slot = waiting_slot(STRIPE, Priority.MEDIUM, 0)
     now = world.clock.now()
-    move = lifecycle.wait(run_id, run.generation, slot, now, gate=STRIPE.named, fresh_generation=fresh_generation())
+    move = run_moves.wait(run_id, run.generation, slot, now, gate=STRIPE.named, fresh_generation=fresh_generation())
     world.store.move(move)
     assert not world.gates.read(STRIPE).is_flagged
     return stored(world, run_id)

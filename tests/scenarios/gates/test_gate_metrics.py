@@ -8,10 +8,10 @@ import pytest
 
 from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId, queue_gate, tenant_gate
-from onthedot.core.metrics import observe_tick
 from onthedot.core.ports import Moved
 from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.state import Holder
+from onthedot.metrics import observe_tick
 from onthedot.observability import Metrics
 from tests.builders import World, a_run, a_world, the_start_of
 from tests.scenarios.kits.simulation import Simulation

@@ -14,7 +14,6 @@ from onthedot.core.ports import Deadline, RunMessage, Tick
 from onthedot.core.records import Status
 from onthedot.core.slots import BUCKET_MS
 from onthedot.core.tick import dispatch_due
-from onthedot.engines.sqlite.queues import SqliteRunQueues
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.look import look_at_gate
 from onthedot.gates.manage import put_gate
@@ -24,6 +23,7 @@ from onthedot.gates.wait import flag_again, look_again
 from onthedot.gates.wake import wake_free
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
+from tests.table_queues import SqliteRunQueues
 from tests.unit.api.gates.kit import let_wait, stored
 from tests.unit.api.kit import Api
 

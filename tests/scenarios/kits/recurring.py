@@ -7,12 +7,13 @@ from onthedot.core.choices import Priority, RetryPolicy
 from onthedot.core.records import Definition, Kind, Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.engine import Engine
-from onthedot.jobs.change import change_job
+from onthedot.jobs.change import cancel_job, change_job, delete_job, pause_job, resume_job
 from onthedot.jobs.changes import JobChange
 from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.schedules.choices import Misfire, MisfirePolicy, OverlapPolicy
-from onthedot.schedules.schedule import CronSchedule, EverySchedule, Recurrence, Schedule
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Recurrence, Schedule, fires_between
 from onthedot.targets.types import HttpTarget
+from tests.builders import NOON
 from tests.scenarios.kits.faults import Faults
 from tests.scenarios.kits.simulation import NEVER, Simulation
 
@@ -69,6 +70,32 @@ def skipped_count(simulation: Simulation, job: Record) -> int:
 def fired(simulation: Simulation, job: Record) -> list[int]:
     """When the target was called for this job, by run."""
     return sorted(at for run_id, _, at in simulation.target.calls if run_id.startswith(job.job_id))
+
+
+def expected(simulation: Simulation, schedule: Schedule) -> list[int]:
+    """All times of the schedule so far."""
+    return fires_between(schedule, NOON, simulation.clock.now() + 1, 100_000)
+
+
+def pause(simulation: Simulation, job: Record) -> None:
+    pause_job(simulation.world.engine, "acme", job.job_id)
+
+
+def resume(simulation: Simulation, job: Record) -> None:
+    resume_job(simulation.world.engine, "acme", job.job_id)
+
+
+def pause_and_resume(simulation: Simulation, job: Record) -> None:
+    pause(simulation, job)
+    resume(simulation, job)
+
+
+def cancel(simulation: Simulation, job: Record) -> None:
+    cancel_job(simulation.world.engine, "acme", job.job_id)
+
+
+def delete(simulation: Simulation, job: Record) -> None:
+    delete_job(simulation.world.engine, "acme", job.job_id)
 
 
 def changed_to(simulation: Simulation, job: Record, schedule: Schedule) -> None:

@@ -9,32 +9,16 @@ from onthedot.core.errors import JobConflict
 from onthedot.core.ports import Answer
 from onthedot.core.records import Record, Status
 from onthedot.core.slots import Deployment
-from onthedot.jobs.change import cancel_job, change_job, delete_job, pause_job, resume_job
+from onthedot.jobs.change import change_job
 from onthedot.jobs.changes import JobChange
 from tests.builders import a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
+from tests.scenarios.kits.recurring import cancel, delete, pause, pause_and_resume
 from tests.scenarios.kits.simulation import Simulation
 
 ONE_SHARD = Deployment(shards=1, lookahead=3, history_days=7)
 FAR = 400
 LATER_MS = 1_800_000
-
-
-def pause(simulation: Simulation, run: Record) -> None:
-    pause_job(simulation.world.engine, "acme", run.job_id)
-
-
-def pause_and_resume(simulation: Simulation, run: Record) -> None:
-    pause(simulation, run)
-    resume_job(simulation.world.engine, "acme", run.job_id)
-
-
-def cancel(simulation: Simulation, run: Record) -> None:
-    cancel_job(simulation.world.engine, "acme", run.job_id)
-
-
-def delete(simulation: Simulation, run: Record) -> None:
-    delete_job(simulation.world.engine, "acme", run.job_id)
 
 
 def move_later(simulation: Simulation, run: Record) -> None:

@@ -69,15 +69,6 @@ def test_a_dispatcher_that_dies_for_good_loses_nothing(at: int, fault: Fault) ->
             assert simulation.status(run) is Status.SUCCEEDED
 
 
-def test_without_a_crash_each_run_is_sent_once() -> None:
-    with a_world(ONE_SHARD) as world:
-        simulation, _ = submitted_far(world)
-        simulation.let_pass(FAR)
-        assert simulation.counts["sent"] == RUNS
-        assert simulation.counts["sent_again"] == 0
-        assert simulation.counts["resent"] == 0
-
-
 @each_point(EFFECTS_OF_SUBMIT)
 @pytest.mark.parametrize("delay", [3.0, FAR])
 def test_an_accepted_job_runs_wherever_the_api_died(

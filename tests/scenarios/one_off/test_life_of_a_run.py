@@ -33,12 +33,6 @@ def test_a_far_job_is_claimed_by_a_tick_and_fires_on_the_dot(simulation: Simulat
     assert simulation.counts["sent_again"] == 0
 
 
-def test_a_job_due_now_runs_at_once(simulation: Simulation) -> None:
-    run = simulation.submit(0)
-    simulation.work()
-    assert simulation.status(run) is Status.SUCCEEDED
-
-
 def test_failures_are_retried_with_backoff_until_one_succeeds(world: World) -> None:
     simulation = Simulation(world, [FAILURE, FAILURE])
     run = simulation.submit(5)
@@ -72,14 +66,6 @@ def test_exhausted_retries_end_as_a_dead_letter_with_the_cause(world: World) -> 
         failed_under("acme", run.run_id),
     )
     assert stored.reason == "3 of 3 attempts failed: HTTP 503"
-
-
-def test_what_cannot_be_mended_by_trying_again_is_not_tried_again(world: World) -> None:
-    simulation = Simulation(world, [Answer(ok=False, error="HTTP 404", retryable=False)])
-    run = simulation.submit(1)
-    simulation.let_pass(60)
-    assert simulation.status(run) is Status.FAILED
-    assert len(simulation.target.calls) == 1
 
 
 @pytest.mark.parametrize("delay", [2, 400])

@@ -1,15 +1,18 @@
 """Backlog, large slots and short time, in whole lives."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from onthedot.core import tick as dispatching
-from onthedot.core.choices import Priority
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Record, Status
-from onthedot.core.slots import Deployment
+from onthedot.core.send import read_slot_pages
+from onthedot.core.slots import Deployment, slot_bucket
 from onthedot.core.tick import continue_tick, dispatch_due
+from onthedot.gates.limits import TenantLimits
+from onthedot.gates.look import fair_order
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
 
@@ -37,15 +40,13 @@ def test_a_backlogged_queue_pauses_claims_until_it_drains() -> None:
         assert {simulation.status(run) for run in runs} == {Status.SUCCEEDED}
 
 
-def test_other_priorities_go_on_while_one_queue_is_full() -> None:
-    with a_world(Deployment(shards=2, lookahead=3, history_days=7, backlog_limit=5)) as world:
-        simulation = Simulation(world)
-        for _ in range(10):
-            simulation.submit(0)
-        urgent = a_run(world.clock).due_in(60).of_priority(Priority.HIGH).pending().stored_in(world.store)
-        simulation.plan_ticks()
-        simulation.dispatch()
-        assert simulation.status(urgent) is Status.DISPATCHED
+def test_tenants_take_turns_by_their_weights(world: World) -> None:
+    world.limits.put("heavy", TenantLimits(weight=3))
+    light, _ = pending(world, 20, "light"), pending(world, 20, "heavy")
+    slots = [f"fire#{shard}#{slot_bucket(light[0].slot or '')}" for shard in range(2)]
+    entries = [entry for slot in slots for page in read_slot_pages(world.engine, slot, 100) for entry in page.items]
+    first = fair_order(entries, world.limits.read())[:8]
+    assert Counter(entry.tenant for entry in first) == {"heavy": 6, "light": 2}
 
 
 def test_a_large_slot_is_claimed_minutes_ahead_and_still_fires_on_the_dot(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,19 +45,6 @@ def test_two_dispatchers_race_for_one_slot_of_200_runs_and_each_run_is_sent_once
     assert received == {run.run_id: 1 for run in runs}
 
 
-def test_a_stale_message_of_an_earlier_generation_starts_nothing(world: World) -> None:
-    simulation = Simulation(world, [Answer(ok=False, error="HTTP 500")])
-    run = simulation.submit(1)
-    world.queues.send([message_for(run)], Deadline.after(world.clock.now(), 0))  # a copy, which will be old soon
-    simulation.let_pass(2)
-    assert simulation.stored(run).generation != run.generation
-    assert Done("stale") in simulation.verdicts
-    assert len(simulation.target.calls) == 1
-    simulation.let_pass(10)
-    assert len(simulation.target.calls) == 2
-    assert simulation.status(run) is Status.SUCCEEDED
-
-
 def test_a_stale_message_that_comes_when_the_retry_is_due_does_not_start_it(world: World) -> None:
     simulation = Simulation(world, [Answer(ok=False, error="HTTP 500")])
     run = simulation.submit(1)

@@ -6,15 +6,16 @@ from typing import Any, cast
 
 import pytest
 
+from onthedot.cli.operations.retire_shards import Retirement, retire_shards
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.ports import Page, SlotEntry
 from onthedot.core.records import Record, Status
-from onthedot.core.shards import Retirement, ShardHistory, ShardStore, retire_shards
+from onthedot.core.shards import ShardHistory, ShardStore
 from onthedot.core.slots import BUCKET_MS, Deployment, bucket_of, shard_of, slot_shard
-from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.store_around import announce
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits
 from tests.builders import World, a_run, a_world, the_claim_of
@@ -134,23 +135,6 @@ def test_a_writer_of_the_smaller_number_that_comes_meanwhile_hinders_nothing() -
         assert world.shards.read().used == FEW.shards
 
 
-@pytest.mark.slow
-def test_a_writer_that_comes_after_the_retirement_is_served_from_its_first_write() -> None:
-    with a_world(MANY) as world:
-        before, after = Simulation(world), a_process(world, FEW)
-        before.submit(10)
-        after.submit(10)
-        after.let_pass(200)
-        world.clock.advance(2 * DAY)
-        after.let_pass(900)
-        assert retire(world).done
-        run = in_an_old_shard(before, 400)
-        assert world.shards.read().born(MANY.shards - 1) == bucket_of(world.clock.now())
-        after.let_pass(600)
-        assert after.target.times_of(run.run_id) == [run.fire_time]
-
-
-@pytest.mark.slow
 def test_shards_that_are_used_again_after_days_are_read_from_their_new_first_writer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -160,12 +144,12 @@ def test_shards_that_are_used_again_after_days_are_read_from_their_new_first_wri
         after.submit(10)
         before.let_pass(200)
         world.clock.advance(2 * DAY)
-        after.let_pass(900)
+        after.let_pass(120)
         assert retire(world).done
-        for _ in range(3):
-            world.clock.advance(DAY)
-            after.let_pass(120)
+        world.clock.advance(3 * DAY)
+        after.let_pass(60)
         run = in_an_old_shard(before, 400)
+        assert world.shards.read().born(MANY.shards - 1) == bucket_of(world.clock.now())
         read: list[str] = []
         read_slot = SqliteRunStore.read_slot
 
@@ -177,7 +161,7 @@ def test_shards_that_are_used_again_after_days_are_read_from_their_new_first_wri
         after.let_pass(61)
         assert {slot_shard(slot) for slot in read} == set(range(MANY.shards))
         assert len([slot for slot in read if slot_shard(slot) == MANY.shards - 1]) < 100
-        after.let_pass(600)
+        after.let_pass(360)
         assert after.target.times_of(run.run_id) == [run.fire_time]
 
 

@@ -100,27 +100,19 @@ def test_shards_that_are_grouped_anew_lose_no_run() -> None:
         assert all_on_time(simulation, runs)
 
 
-def test_an_outage_while_the_shards_are_raised_loses_nothing() -> None:
-    with a_world(FEW) as world:
-        before = Simulation(world)
-        before.let_pass(120)
-        runs = [before.submit(400 + n) for n in range(20)]
+@pytest.mark.parametrize(("before", "after", "shards_per_group"), [(FEW, MANY, 16), (MANY, FEW, 3)])
+def test_an_outage_while_the_shards_are_changed_and_grouped_anew_loses_nothing(
+    before: Deployment, after: Deployment, shards_per_group: int
+) -> None:
+    with a_world(before) as world:
+        first = Simulation(world)
+        first.let_pass(120)
+        runs = [first.submit(400 + n) for n in range(20)]
         world.clock.advance(3_600)
-        after = a_process(world, MANY)
-        after.let_pass(120)
-        assert {after.status(run) for run in runs} == {Status.SUCCEEDED}
-
-
-def test_an_outage_while_the_shards_are_lowered_and_grouped_anew_loses_nothing() -> None:
-    with a_world(MANY) as world:
-        before = Simulation(world)
-        before.let_pass(120)
-        runs = [before.submit(400 + n) for n in range(20)]
-        world.clock.advance(3_600)
-        after = a_process(world, FEW)
-        after.shards_per_group = 3
-        after.let_pass(120)
-        assert {after.status(run) for run in runs} == {Status.SUCCEEDED}
+        second = a_process(world, after)
+        second.shards_per_group = shards_per_group
+        second.let_pass(120)
+        assert {second.status(run) for run in runs} == {Status.SUCCEEDED}
 
 
 @pytest.mark.parametrize("error", [Unavailable("throttled"), KeyError("steps")])

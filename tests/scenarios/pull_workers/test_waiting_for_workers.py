@@ -13,7 +13,6 @@ from onthedot.core.records import Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.sweep import LONG_WAIT_MS, PATIENCE_MS
 from onthedot.core.tick import dispatch_due
-from onthedot.engines.sqlite.queues import SqliteRunQueues
 from onthedot.workers.assign import RENEW_AFTER, RENEWED_DELAY_MS
 from onthedot.workers.lease import lease_runs
 from onthedot.workers.records import Resources
@@ -22,6 +21,7 @@ from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.pulling import POOL, PullWorker, a_shell_job, a_worker
 from tests.scenarios.kits.simulation import Simulation
 from tests.scenarios.one_off.test_crash_points import each_point
+from tests.table_queues import SqliteRunQueues
 
 GPU = Requirements(capabilities=("gpu",))
 BIG = Requirements(cpu=3)

@@ -9,12 +9,11 @@ from onthedot.core.ports import Deadline
 from onthedot.core.records import Kind, Record
 from onthedot.jobs import audit
 from onthedot.jobs.audit import audit_due_jobs, audit_job, audit_recent
-from onthedot.jobs.change import pause_job, resume_job
 from onthedot.jobs.run_extra import backfill, run_now
 from onthedot.schedules.choices import DstPolicy, Gap, Misfire
 from onthedot.schedules.schedule import CronSchedule, Schedule
 from tests.builders import NOON
-from tests.scenarios.kits.recurring import changed_to, cron, every, run_all, runs_of, skip_missed, submit
+from tests.scenarios.kits.recurring import changed_to, cron, every, pause, resume, run_all, runs_of, skip_missed, submit
 from tests.scenarios.kits.simulation import Simulation
 
 ALL_POLICIES = pytest.mark.parametrize("misfire", [Misfire(), run_all(), skip_missed()], ids=lambda m: m.policy)
@@ -57,10 +56,10 @@ def test_an_outage_leaves_no_hole_whatever_the_policy(simulation: Simulation, mi
 def test_a_pause_leaves_no_hole_whatever_the_policy(simulation: Simulation, misfire: Misfire) -> None:
     job = submit(simulation, every(30, simulation), misfire)
     simulation.let_pass(615)
-    pause_job(simulation.world.engine, "acme", job.job_id)
+    pause(simulation, job)
     simulation.let_pass(1800)
     assert audit_all(simulation) == {"jobs": 0, "expected": 0, "holes": 0, "late": 0}
-    resume_job(simulation.world.engine, "acme", job.job_id)
+    resume(simulation, job)
     simulation.let_pass(900)
     assert holes(simulation, job) == []
     counts = audit_all(simulation)

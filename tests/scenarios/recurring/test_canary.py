@@ -1,6 +1,5 @@
 """The job of the stage itself: one for the stage, once a minute, made again when it is gone, invisible to users."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,15 +11,9 @@ from onthedot.core.records import Kind, Record, Status
 from onthedot.jobs.change import delete_job
 from onthedot.statistics.canary import MOST_MADE, CanaryKeeper, ensure_canary, remove_canary
 from onthedot.targets.router import Canary, TargetRouter
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api, fields_of, message_of
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
 
 
 def canaries(world: World) -> list[Record]:

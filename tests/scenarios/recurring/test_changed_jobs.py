@@ -10,18 +10,21 @@ from onthedot.core.ids import stamped_run_id
 from onthedot.core.records import Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.stamping import new_run
-from onthedot.jobs.change import cancel_job, change_job, delete_job, pause_job, resume_job
+from onthedot.jobs.change import cancel_job, change_job, delete_job, pause_job
 from onthedot.jobs.changes import JobChange
 from onthedot.jobs.run_extra import backfill, run_now
 from onthedot.schedules.choices import OverlapPolicy
-from onthedot.schedules.schedule import Recurrence, Schedule, fires_between
+from onthedot.schedules.schedule import Recurrence, fires_between
 from tests.builders import NOON
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import (
     changed_to,
     cron,
     every,
+    expected,
     fired,
+    pause,
+    resume,
     run_all,
     runs_of,
     skip_missed,
@@ -30,19 +33,15 @@ from tests.scenarios.kits.recurring import (
 from tests.scenarios.kits.simulation import Simulation
 
 
-def expected(simulation: Simulation, schedule: Schedule) -> list[int]:
-    return fires_between(schedule, NOON, simulation.clock.now() + 1, 100_000)
-
-
 def test_a_paused_job_fires_nothing_and_goes_on_when_resumed(simulation: Simulation) -> None:
     schedule = every(30, simulation)
     job = submit(simulation, schedule, skip_missed(grace=1))
     simulation.let_pass(120)
-    pause_job(simulation.world.engine, "acme", job.job_id)
+    pause(simulation, job)
     count = len(fired(simulation, job))
     simulation.let_pass(600)
     assert len(fired(simulation, job)) == count
-    resume_job(simulation.world.engine, "acme", job.job_id)
+    resume(simulation, job)
     simulation.let_pass(300)
     records = runs_of(simulation, job)
     ran = {r.fire_time for r in records if r.status is Status.SUCCEEDED}
@@ -57,9 +56,9 @@ def test_a_pause_and_resume_before_a_stamped_time_changes_nothing(simulation: Si
     schedule = every(60, simulation)
     job = submit(simulation, schedule)
     simulation.let_pass(10)
-    pause_job(simulation.world.engine, "acme", job.job_id)
+    pause(simulation, job)
     simulation.let_pass(10)
-    resume_job(simulation.world.engine, "acme", job.job_id)
+    resume(simulation, job)
     simulation.let_pass(600)
     assert fired(simulation, job) == expected(simulation, schedule)
 
@@ -91,10 +90,10 @@ def test_a_time_that_was_changed_away_and_back_runs_once(simulation: Simulation)
 def test_a_time_skipped_by_a_pause_is_revived_when_the_policy_wants_it(simulation: Simulation) -> None:
     job = submit(simulation, cron("3 12 * * *"), run_all())
     simulation.let_pass(150)
-    pause_job(simulation.world.engine, "acme", job.job_id)
+    pause(simulation, job)
     simulation.let_pass(120)
     assert [r.reason for r in runs_of(simulation, job)] == ["paused"]
-    resume_job(simulation.world.engine, "acme", job.job_id)
+    resume(simulation, job)
     simulation.let_pass(60)
     (run,) = runs_of(simulation, job)
     assert run.status is Status.SUCCEEDED
@@ -169,8 +168,8 @@ def test_max_runs_counts_each_time_once_however_often_the_job_is_changed(simulat
     for _ in range(3):
         simulation.let_pass(20)
         if disturb == "pauses":
-            pause_job(simulation.world.engine, "acme", job.job_id)
-            resume_job(simulation.world.engine, "acme", job.job_id)
+            pause(simulation, job)
+            resume(simulation, job)
         if disturb == "changes":
             with_overlap(simulation, job, OverlapPolicy.SKIP)
         if disturb == "reschedules":
@@ -186,21 +185,14 @@ def test_a_completed_job_whose_last_runs_lie_ahead_can_still_be_paused(simulatio
     job = submit(simulation, every(60, simulation), run_all(), max_runs=3)
     assert simulation.status(job) is Status.COMPLETED
     simulation.let_pass(90)
-    pause_job(simulation.world.engine, "acme", job.job_id)
+    pause(simulation, job)
     simulation.let_pass(300)
     assert len(fired(simulation, job)) == 1
-    resume_job(simulation.world.engine, "acme", job.job_id)
+    resume(simulation, job)
     simulation.let_pass(300)
     assert len(fired(simulation, job)) == 3
     with pytest.raises(JobConflict):
-        pause_job(simulation.world.engine, "acme", job.job_id)
-
-
-def test_a_backfill_says_how_many_times_are_left(simulation: Simulation) -> None:
-    job = submit(simulation, cron("* * * * *"))
-    window = {"after": NOON - 12 * 3_600_000, "until": NOON}
-    done = backfill(simulation.world.engine, "acme", job.job_id, **window, limit=5, priority=job.priority)
-    assert (len(done.created), done.existing, done.left) == (5, 0, 715)
+        pause(simulation, job)
 
 
 def test_a_change_whose_reply_was_lost_happens_once(simulation: Simulation) -> None:

@@ -9,16 +9,26 @@ import pytest
 from onthedot.core.errors import JobNotFound, Unavailable
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.slots import Deployment
-from onthedot.core.stamping import expected_times
 from onthedot.engine import Engine
-from onthedot.jobs.change import cancel_job, delete_job, pause_job, resume_job
+from onthedot.jobs.change import cancel_job, delete_job, resume_job
+from onthedot.jobs.given_up import expected_times
 from onthedot.jobs.run_extra import backfill
 from onthedot.schedules.choices import DstPolicy, Gap
 from onthedot.schedules.schedule import CronSchedule, Schedule, fires_between, skipped_between
 from tests.builders import NOON, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.outcomes import check_counts, problems
-from tests.scenarios.kits.recurring import change_schedule, cron, every, fired, run_all, runs_of, skip_missed, submit
+from tests.scenarios.kits.recurring import (
+    change_schedule,
+    cron,
+    every,
+    fired,
+    pause,
+    run_all,
+    runs_of,
+    skip_missed,
+    submit,
+)
 from tests.scenarios.kits.simulation import Simulation
 
 ONE_SHARD = Deployment(shards=1, lookahead=3, history_days=7)
@@ -31,10 +41,6 @@ ACTS: dict[str, Act] = {
     "cancelled": lambda engine, job: cancel_job(engine, "acme", job.job_id),
     "deleted": lambda engine, job: delete_job(engine, "acme", job.job_id),
 }
-
-
-def pause(simulation: Simulation, job: Record) -> None:
-    pause_job(simulation.world.engine, "acme", job.job_id)
 
 
 def held_up(simulation: Simulation, by: str, schedule: Schedule = MINUTELY, hours: float = 0.3) -> Record:

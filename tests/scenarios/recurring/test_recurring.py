@@ -3,11 +3,13 @@
 import pytest
 
 from onthedot.core.records import Status
-from onthedot.schedules.schedule import Schedule, fires_between, jittered
+from onthedot.schedules.choices import Misfire
+from onthedot.schedules.schedule import jittered
 from tests.builders import NOON
 from tests.scenarios.kits.recurring import (
     cron,
     every,
+    expected,
     fired,
     nominals,
     run_all,
@@ -17,10 +19,6 @@ from tests.scenarios.kits.recurring import (
     submit,
 )
 from tests.scenarios.kits.simulation import Simulation
-
-
-def expected(simulation: Simulation, schedule: Schedule) -> list[int]:
-    return fires_between(schedule, NOON, simulation.clock.now() + 1, 100_000)
 
 
 @pytest.mark.parametrize("seconds", [1, 5, 10, 45, 60, 90])
@@ -96,24 +94,18 @@ def test_missed_times_of_an_outage_run_the_latest_and_record_the_rest(simulation
     assert accounted == len(expected(simulation, schedule))
 
 
-def test_missed_times_of_an_outage_all_run_when_the_policy_says_so(simulation: Simulation) -> None:
+@pytest.mark.parametrize("misfire", [run_all(), skip_missed()], ids=lambda m: m.policy)
+def test_missed_times_of_an_outage_all_run_or_are_all_skipped_as_the_policy_says(
+    simulation: Simulation, misfire: Misfire
+) -> None:
     schedule = every(60, simulation)
-    job = submit(simulation, schedule, run_all())
+    job = submit(simulation, schedule, misfire)
     simulation.let_pass(300)
     simulation.clock.advance(3 * 3600)
     simulation.let_pass(900)
-    assert nominals(simulation, job, Status.SUCCEEDED) == expected(simulation, schedule)
-    assert skipped_count(simulation, job) == 0
-
-
-def test_missed_times_of_an_outage_are_all_skipped_when_the_policy_says_so(simulation: Simulation) -> None:
-    schedule = every(60, simulation)
-    job = submit(simulation, schedule, skip_missed())
-    simulation.let_pass(300)
-    simulation.clock.advance(3 * 3600)
-    simulation.let_pass(600)
-    ran = nominals(simulation, job, Status.SUCCEEDED)
-    assert len(ran) + skipped_count(simulation, job) == len(expected(simulation, schedule))
+    ran, skipped = nominals(simulation, job, Status.SUCCEEDED), skipped_count(simulation, job)
+    assert len(ran) + skipped == len(expected(simulation, schedule))
+    assert (skipped == 0) == (misfire == run_all())
     assert all("misfire" in (r.reason or "") for r in runs_of(simulation, job) if r.status is Status.SKIPPED)
 
 

@@ -10,11 +10,23 @@ import pytest
 from onthedot.core.errors import Unavailable
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.slots import Deployment
-from onthedot.jobs.change import cancel_job, delete_job, pause_job, resume_job
+from onthedot.jobs.change import resume_job
 from onthedot.schedules.schedule import Schedule, fires_between
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
-from tests.scenarios.kits.recurring import changed_to, cron, every, fired, run_all, runs_of, submit
+from tests.scenarios.kits.recurring import (
+    cancel,
+    changed_to,
+    cron,
+    delete,
+    every,
+    fired,
+    pause,
+    pause_and_resume,
+    run_all,
+    runs_of,
+    submit,
+)
 from tests.scenarios.kits.simulation import Simulation
 
 ONE_SHARD = Deployment(shards=1, lookahead=3, history_days=7)
@@ -71,19 +83,6 @@ def test_a_submit_that_dies_while_stamping_is_made_good_by_the_next_tick(at: int
         assert len({run_id for run_id, _, _ in simulation.target.calls}) == len(starts)
 
 
-def pause(simulation: Simulation, job: Record) -> None:
-    pause_job(simulation.world.engine, "acme", job.job_id)
-
-
-def resume(simulation: Simulation, job: Record) -> None:
-    resume_job(simulation.world.engine, "acme", job.job_id)
-
-
-def pause_and_resume(simulation: Simulation, job: Record) -> None:
-    pause(simulation, job)
-    resume(simulation, job)
-
-
 def change_away(simulation: Simulation, job: Record) -> None:
     changed_to(simulation, job, EVERY_FIFTH)
 
@@ -91,14 +90,6 @@ def change_away(simulation: Simulation, job: Record) -> None:
 def change_away_and_back(simulation: Simulation, job: Record) -> None:
     changed_to(simulation, job, cron("30 3 1 1 *"))
     changed_to(simulation, job, MINUTELY)
-
-
-def cancel(simulation: Simulation, job: Record) -> None:
-    cancel_job(simulation.world.engine, "acme", job.job_id)
-
-
-def delete(simulation: Simulation, job: Record) -> None:
-    delete_job(simulation.world.engine, "acme", job.job_id)
 
 
 MEANWHILE: dict[str, tuple[Callable[[Simulation, Record], None], Schedule | None]] = {

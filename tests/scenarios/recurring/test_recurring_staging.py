@@ -11,9 +11,8 @@ from onthedot.core.ports import Deadline, Tick
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.slots import Deployment, SlotKind, bucket_of, slot_name
 from onthedot.jobs.audit import audit_job
-from onthedot.jobs.change import cancel_job, pause_job, resume_job
 from tests.builders import NOON, a_world
-from tests.scenarios.kits.recurring import changed_to, cron, fired, runs_of, submit
+from tests.scenarios.kits.recurring import cancel, changed_to, cron, fired, pause, resume, runs_of, submit
 from tests.scenarios.kits.simulation import Simulation
 
 ONE_SHARD = Deployment(shards=1, lookahead=3, history_days=7)
@@ -50,14 +49,6 @@ def test_a_staged_run_is_sent_at_once_with_a_delay_that_the_queue_can_hold(
     assert visible_at - simulation.clock.now() <= 900_000
 
 
-def pause(simulation: Simulation, job: Record) -> None:
-    pause_job(simulation.world.engine, "acme", job.job_id)
-
-
-def resume(simulation: Simulation, job: Record) -> None:
-    resume_job(simulation.world.engine, "acme", job.job_id)
-
-
 def pause_and_resume(simulation: Simulation, job: Record) -> None:
     pause(simulation, job)
     simulation.let_pass(60)
@@ -71,10 +62,6 @@ def change(simulation: Simulation, job: Record) -> None:
 def change_and_back(simulation: Simulation, job: Record) -> None:
     changed_to(simulation, job, EARLIER)
     changed_to(simulation, job, HOURLY)
-
-
-def cancel(simulation: Simulation, job: Record) -> None:
-    cancel_job(simulation.world.engine, "acme", job.job_id)
 
 
 def leave(_: Simulation, __: Record) -> None:

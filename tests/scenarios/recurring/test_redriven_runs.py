@@ -12,10 +12,9 @@ from onthedot.core.ports import Answer, Deadline, Moved, ReadRecords, Refused, R
 from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
 from onthedot.core.start import MayStart, check_before_start
-from onthedot.jobs.change import cancel_job, delete_job, pause_job
 from onthedot.jobs.redrive import redrive
 from onthedot.schedules.choices import OverlapPolicy
-from tests.scenarios.kits.recurring import changed_to, cron, every, runs_of, submit
+from tests.scenarios.kits.recurring import cancel, changed_to, cron, delete, every, pause, runs_of, submit
 from tests.scenarios.kits.simulation import Simulation
 
 NEVER_OK = Answer(ok=False, error="boom", retryable=False)
@@ -59,9 +58,9 @@ def test_a_redriven_run_waits_for_its_turn_beside_a_running_one(simulation: Simu
 
 
 STOPS: dict[str, tuple[Callable[[Simulation, Record], Any], str]] = {
-    "paused": (lambda simulation, job: pause_job(simulation.world.engine, "acme", job.job_id), "paused"),
-    "cancelled": (lambda simulation, job: cancel_job(simulation.world.engine, "acme", job.job_id), "job cancelled"),
-    "deleted": (lambda simulation, job: delete_job(simulation.world.engine, "acme", job.job_id), "job deleted"),
+    "paused": (pause, "paused"),
+    "cancelled": (cancel, "job cancelled"),
+    "deleted": (delete, "job deleted"),
     "changed": (lambda simulation, job: changed_to(simulation, job, cron("0 0 1 1 *")), "schedule changed"),
 }
 
@@ -84,7 +83,7 @@ def test_a_run_that_waits_for_a_retry_is_skipped_when_its_job_stops(simulation: 
     job = submit(simulation, every(60, simulation), max_runs=1)
     simulation.target.answers[:] = [Answer(ok=False, error="boom")]
     simulation.let_pass(61)
-    cancel_job(simulation.world.engine, "acme", job.job_id)
+    cancel(simulation, job)
     simulation.let_pass(30)
     assert [run.status for run in runs_of(simulation, job)] == [Status.SKIPPED]
 

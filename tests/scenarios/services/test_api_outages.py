@@ -1,6 +1,5 @@
 """The API while a service fails: a request needs only the services that its own work needs."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,18 +7,11 @@ import pytest
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.core.records import Status
-from tests.builders import a_world
 from tests.scenarios.kits.outages import HOUR, StormySimulation
 from tests.unit.api.kit import SHELL, Api, a_worker
 
 MINUTE = 60.0
 LARGE = "x" * 5_000
-
-
-@pytest.fixture
-def storm() -> Iterator[StormySimulation]:
-    with a_world() as world:
-        yield StormySimulation(world)
 
 
 @pytest.fixture

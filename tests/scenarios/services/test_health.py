@@ -1,6 +1,6 @@
 """Health tells whether ticks come: to monitors, in `explain` and in the audit."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,17 +23,6 @@ from tests.unit.api.kit import Api
 FIELDS = {"status", "version", "time", "last_tick", "tick_age_seconds"}
 """Of every answer, also of 503."""
 FOUR_SHARDS = Deployment(shards=4, lookahead=3, history_days=7)
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def simulation(world: World) -> Simulation:
-    return Simulation(world)
 
 
 def health(world: World, engine: Engine | None = None) -> Response:

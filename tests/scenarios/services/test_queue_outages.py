@@ -1,7 +1,5 @@
 """Run queues, and the age of their messages, away for an hour: only the runs of these queues wait."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from onthedot.core.choices import Priority
@@ -9,16 +7,10 @@ from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.core.ports import Deadline, RunMessage
 from onthedot.core.records import Record, Status
 from onthedot.jobs.explain_job import explain_job
-from tests.builders import a_run, a_world
+from tests.builders import a_run
 from tests.scenarios.kits.outages import HOUR, StormySimulation
 
 MINUTE = 60.0
-
-
-@pytest.fixture
-def storm() -> Iterator[StormySimulation]:
-    with a_world() as world:
-        yield StormySimulation(world)
 
 
 def due_runs(storm: StormySimulation, count: int, due_in: float, priority: Priority = Priority.MEDIUM) -> list[Record]:
@@ -91,16 +83,6 @@ def test_runs_of_a_queue_that_is_gone_start_when_it_is_back(storm: StormySimulat
     storm.let_pass(4 * MINUTE)
 
     assert statuses(storm, runs) == {Status.SUCCEEDED}
-
-
-def test_explain_answers_while_the_queue_does_not(storm: StormySimulation) -> None:
-    run = a_run(storm.clock).dispatched().stored_in(storm.calm.store)
-    storm.outages.fail("queues.visible")
-
-    [reason] = explain_job(storm.world.engine, "acme", run.run_id).reasons
-
-    assert reason.code == "queued"
-    assert reason.message.endswith("that queue does not answer now")
 
 
 @pytest.mark.parametrize("calls", [("queues.send",), ("queues.send", "queues.visible")])

@@ -1,27 +1,18 @@
 """The table, the due index and the items for limits away for an hour: what needs them waits, the rest goes on."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from onthedot.core.choices import Priority, Requirements
 from onthedot.core.errors import Unavailable, Unreachable
-from onthedot.core.ports import Deadline
 from onthedot.core.records import Definition, Record, Status
-from onthedot.jobs.audit import audit_due_jobs, audit_recent
+from onthedot.jobs.audit import audit_recent
 from onthedot.targets.types import ShellTarget
-from tests.builders import a_run, a_world
+from tests.builders import a_run
 from tests.scenarios.kits.outages import HOUR, StormySimulation
 from tests.scenarios.kits.recurring import cron, fired, submit
 
 MINUTE = 60.0
 FAR = 600
-
-
-@pytest.fixture
-def storm() -> Iterator[StormySimulation]:
-    with a_world() as world:
-        yield StormySimulation(world)
 
 
 def pending(storm: StormySimulation, count: int, due_in: float, tenant: str = "acme") -> list[Record]:
@@ -129,17 +120,6 @@ def test_without_the_tick_queue_near_runs_start_and_the_others_after_it(storm: S
 
     storm.let_pass(2 * MINUTE)
     assert statuses(storm, far) == {Status.SUCCEEDED}
-
-
-def test_one_slot_that_the_auditor_cannot_read_hides_no_other(storm: StormySimulation) -> None:
-    job = submit(storm, cron("*/5 * * * *"))
-    storm.let_pass(2 * MINUTE)
-    shard = (storm.stored(job).slot or "").split("#")[1]
-    storm.outages.fail("store.read_slot", concerns=lambda slot, *_: slot.split("#")[1] != shard)
-
-    counts = audit_due_jobs(storm.world.engine, range(2), Deadline.after(storm.clock.now(), 60_000))
-
-    assert (counts["jobs"], counts["unavailable"] > 0) == (1, True)
 
 
 @pytest.mark.parametrize("error", [Unavailable, ZeroDivisionError])

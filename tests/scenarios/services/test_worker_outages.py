@@ -1,7 +1,5 @@
 """Blobs and signing keys away for an hour: a run that needs them is handed back and tried again, and never ends."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from onthedot.core.choices import Priority, RetryPolicy
@@ -11,16 +9,9 @@ from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.targets.types import HttpTarget
-from tests.builders import a_world
 from tests.scenarios.kits.outages import HOUR, StormySimulation
 
 MINUTE = 60.0
-
-
-@pytest.fixture
-def storm() -> Iterator[StormySimulation]:
-    with a_world() as world:
-        yield StormySimulation(world)
 
 
 def submitted(storm: StormySimulation, payload: str) -> Record:
@@ -43,15 +34,6 @@ def test_a_run_whose_call_cannot_be_made_waits_and_does_not_fail(storm: StormySi
     assert storm.outages.failed[call] < 200
 
     storm.let_pass(3 * MINUTE)
-    assert storm.status(run) is Status.SUCCEEDED
-
-
-def test_a_run_with_a_small_payload_needs_no_blobs(storm: StormySimulation) -> None:
-    run = submitted(storm, "x")
-    storm.outages.fail("blobs.get", "blobs.put", "blobs.link", error=Unreachable)
-
-    storm.let_pass(MINUTE)
-
     assert storm.status(run) is Status.SUCCEEDED
 
 

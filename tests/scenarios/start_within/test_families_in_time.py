@@ -1,6 +1,5 @@
 """Parents, children and jobs of workflows that must start within a time."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,7 +10,6 @@ from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
 from onthedot.core.start import start_run
 from onthedot.jobs.submit import submit_job
-from onthedot.workflows.members import Workflow, from_payload
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, assert_skipped
@@ -130,13 +128,6 @@ def test_a_workflow_that_is_too_late_makes_no_graph(clan: Clan) -> None:
     clan.let_pass(5)
     assert (clan.stored(workflow).status, clan.stored(workflow).reason) == (Status.SKIPPED, WHY)
     assert clan.jobs_of(workflow, members) == {}
-
-
-def test_a_graph_that_was_stored_before_there_were_limits_can_be_read() -> None:
-    workflow = Workflow((a_member("one"), a_member("two", record={"start_within_seconds": 5})))
-    stored = workflow.to_payload()
-    assert "start_within_seconds" not in stored["jobs"][0]
-    assert from_payload(json.dumps(stored).encode()) == workflow
 
 
 def test_a_child_that_is_added_just_before_its_parent_ends_is_notified_too(clan: Clan) -> None:

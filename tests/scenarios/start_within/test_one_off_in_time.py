@@ -16,11 +16,10 @@ from onthedot.core.start import MayStart, Redeliver, check_before_start
 from onthedot.jobs.change import change_job, pause_job, resume_job
 from onthedot.jobs.changes import JobChange
 from onthedot.jobs.redrive import redrive
-from onthedot.jobs.submit import submit_batch
 from tests.builders import DEPLOYMENT, World, a_world, the_start_of
 from tests.scenarios.kits.faults import Crash
 from tests.scenarios.kits.simulation import Simulation
-from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, a_request, assert_skipped, submit_within
+from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, assert_skipped, submit_within
 
 FAR = 400
 FAILURE = Answer(ok=False, error="HTTP 503", retry_after_ms=600_000)
@@ -33,23 +32,6 @@ def test_a_run_starts_at_the_last_instant_and_not_after_it(simulation: Simulatio
     assert simulation.target.times_of(last.run_id) == [last.due_at + WITHIN * 1000]
     assert simulation.status(last) is Status.SUCCEEDED
     assert_skipped(simulation, late)
-
-
-def test_a_run_without_a_limit_waits(simulation: Simulation) -> None:
-    run = submit_within(simulation, within=None)
-    simulation.clock.advance(30 * 86_400)
-    simulation.work()
-    assert simulation.status(run) is Status.SUCCEEDED
-
-
-def test_each_job_of_a_batch_has_its_own_limit(simulation: Simulation) -> None:
-    requests = [a_request(within=within, idempotency_key=f"{within}") for within in (WITHIN, 3_600, None)]
-    jobs = submit_batch(simulation.world.engine, "acme", requests)
-    short, longer, free = (job for job in jobs if isinstance(job, Record))
-    simulation.clock.advance(JUST_LATE)
-    simulation.work()
-    assert_skipped(simulation, short)
-    assert [simulation.status(longer), simulation.status(free)] == [Status.SUCCEEDED] * 2
 
 
 def test_a_claimed_run_that_waits_in_its_queue_too_long_is_skipped(simulation: Simulation) -> None:
@@ -123,20 +105,6 @@ def test_a_redriven_run_may_start_at_any_time(world: World) -> None:
     assert simulation.status(run) is Status.SUCCEEDED
 
 
-def test_an_undeliverable_run_that_is_redriven_may_start_at_any_time(simulation: Simulation) -> None:
-    run = submit_within(simulation, within=86_400)
-    for _ in range(6 * 60):
-        simulation.world.queues.purge(DEFAULT_POOL, Priority.MEDIUM)
-        simulation.clock.advance(60)
-        simulation.plan_ticks()
-        simulation.dispatch()
-    assert simulation.status(run) is Status.FAILED
-    redrive(simulation.world.engine, "acme", [run.run_id])
-    simulation.clock.advance(2 * 86_400)
-    simulation.work()
-    assert simulation.status(run) is Status.SUCCEEDED
-
-
 def change(world: World, run: Record, wanted: JobChange) -> Record:
     return change_job(world.engine, "acme", run.job_id, lambda _, __: wanted, None)
 
@@ -203,18 +171,6 @@ def test_a_run_that_is_not_in_a_queue_any_more_is_ended_by_the_sweep_and_not_sen
     assert_skipped(simulation, run)
     assert simulation.status(free) is Status.SUCCEEDED
     assert (simulation.counts["expired"], simulation.counts["resent"]) == (1, 1)
-
-
-def test_the_sweep_ends_a_run_whose_queue_is_backlogged(simulation: Simulation) -> None:
-    run = submit_within(simulation)
-    for _ in range(10):  # no worker takes a message
-        simulation.clock.advance(60)
-        simulation.plan_ticks()
-        simulation.dispatch()
-    assert (simulation.stored(run).status, simulation.stored(run).reason) == (Status.SKIPPED, WHY)
-    simulation.work()
-    assert simulation.target.calls == []
-    assert_skipped(simulation, run)
 
 
 @pytest.mark.parametrize("delay", [0, FAR])

@@ -42,14 +42,6 @@ def test_a_worker_that_cannot_take_the_run_ends_it_all_the_same(simulation: Simu
     assert_skipped(simulation, run)
 
 
-def test_a_run_that_no_worker_asks_for_is_ended_by_the_sweep(simulation: Simulation) -> None:
-    run = a_job(simulation)
-    simulation.let_pass(300)
-    assert (simulation.stored(run).status, simulation.stored(run).reason) == (Status.SKIPPED, WHY)
-    assert a_worker(simulation).lease().leases == []
-    assert_skipped(simulation, run)
-
-
 def started_after(simulation: Simulation, worker: PullWorker, seconds: float) -> list[str]:
     simulation.clock.advance(seconds)
     worker.beat()

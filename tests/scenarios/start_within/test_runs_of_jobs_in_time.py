@@ -7,14 +7,11 @@ import pytest
 
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
-from onthedot.core.ports import Answer
 from onthedot.core.records import Kind, Record, Status
-from onthedot.core.schema import DEFAULT_POOL
 from onthedot.jobs.audit import audit_job
 from onthedot.jobs.change import change_job, pause_job, resume_job
 from onthedot.jobs.changes import JobChange
 from onthedot.jobs.explain_job import explain_job
-from onthedot.jobs.redrive import redrive
 from onthedot.jobs.run_extra import BACKFILL_PACE_MS, backfill, run_now
 from onthedot.schedules.choices import Misfire, MisfirePolicy, OverlapPolicy
 from onthedot.schedules.schedule import Recurrence, Schedule
@@ -142,25 +139,6 @@ def test_a_changed_limit_is_for_runs_that_are_made_after_it(simulation: Simulati
     assert {simulation.stored(run).start_within_seconds for run in before} == {WITHIN}
 
 
-def test_a_redriven_run_of_a_job_may_start_at_any_time(simulation: Simulation) -> None:
-    simulation.target.answers[:] = [Answer(ok=False, error="boom", retryable=False)]
-    job = recurring(simulation, every(100, simulation))
-    simulation.let_pass(101)
-    run = first_run(simulation, job)
-    redrive(simulation.world.engine, "acme", [run.run_id])
-    simulation.clock.advance(JUST_LATE)
-    simulation.work()
-    assert simulation.status(run) is Status.SUCCEEDED
-
-
-def test_a_retry_of_a_stamped_run_may_start_at_any_time(simulation: Simulation) -> None:
-    simulation.target.answers[:] = [Answer(ok=False, error="HTTP 503", retry_after_ms=130_000)]
-    job = recurring(simulation, every(3_600, simulation))
-    simulation.let_pass(3_600 + 200)
-    run = first_run(simulation, job)
-    assert (run.status, run.attempt) == (Status.SUCCEEDED, 2)
-
-
 @pytest.mark.parametrize("seconds", [WITHIN, JUST_LATE])
 def test_an_extra_run_counts_from_now(simulation: Simulation, seconds: float) -> None:
     job = recurring(simulation, every(86_400, simulation))
@@ -171,14 +149,6 @@ def test_an_extra_run_counts_from_now(simulation: Simulation, seconds: float) ->
         assert simulation.status(run) is Status.SUCCEEDED
     else:
         assert_skipped(simulation, run)
-
-
-def test_an_extra_run_of_a_one_off_job_takes_its_limit(simulation: Simulation) -> None:
-    job = submit_within(simulation, 86_400)
-    run = run_now(simulation.world.engine, "acme", job.job_id)
-    simulation.clock.advance(JUST_LATE)
-    simulation.work()
-    assert_skipped(simulation, run)
 
 
 def test_a_backfilled_run_counts_from_its_paced_fire_time_and_not_from_its_old_time(simulation: Simulation) -> None:
@@ -202,21 +172,6 @@ def test_a_backfilled_run_counts_from_its_paced_fire_time_and_not_from_its_old_t
     assert simulation.status(last) is Status.SUCCEEDED
 
 
-def test_a_backfilled_run_that_is_too_late_is_skipped(simulation: Simulation) -> None:
-    engine = simulation.world.engine
-    job = recurring(simulation, every(600, simulation), misfire=Misfire(MisfirePolicy.SKIP, 0))
-    pause_job(engine, "acme", job.job_id)
-    simulation.clock.advance(3_600)
-    resume_job(engine, "acme", job.job_id)
-    made = backfill(
-        engine, "acme", job.job_id, after=NOON, until=simulation.clock.now(), limit=100, priority=Priority.LOW
-    )
-    (run, *_) = made.created
-    simulation.clock.advance(JUST_LATE + 10)
-    simulation.work()
-    assert_skipped(simulation, run)
-
-
 @pytest.mark.parametrize("seconds", [WITHIN, JUST_LATE])
 def test_the_run_of_an_event_counts_from_its_arrival(world: World, seconds: float) -> None:
     shop = Eventful(world)
@@ -231,13 +186,3 @@ def test_the_run_of_an_event_counts_from_its_arrival(world: World, seconds: floa
         assert shop.status(run) is Status.SUCCEEDED
     else:
         assert_skipped(shop, run)
-
-
-def test_a_stamped_run_whose_message_is_gone_is_ended_by_the_sweep(simulation: Simulation) -> None:
-    job = recurring(simulation, every(3_600, simulation))
-    simulation.let_pass(3_600 - 60)
-    simulation.world.queues.purge(DEFAULT_POOL, Priority.MEDIUM)
-    simulation.let_pass(360)
-    assert_skipped(simulation, first_run(simulation, job))
-    assert (simulation.counts["expired"], simulation.counts["resent"]) == (1, 0)
-    assert_audited(simulation, job)

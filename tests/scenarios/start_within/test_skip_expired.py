@@ -1,21 +1,19 @@
 """Ending a run that was not started in time, while other processes move it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
-from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.records import Record, Status
 from onthedot.core.start import skip_expired
-from onthedot.jobs.change import cancel_job
+from onthedot.gates import run_moves
 from tests.builders import the_start_of
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.simulation import Simulation
-from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, submit_within
+from tests.scenarios.kits.start_within import JUST_LATE, submit_within
 
 LIST = waiting_slot(GateId("acme", "stripe"), Priority.MEDIUM, 0)
 
@@ -24,7 +22,7 @@ def waiting_at_gate(simulation: Simulation) -> Record:
     """A run on the waiting list of a gate."""
     run = submit_within(simulation)
     now = simulation.clock.now()
-    move = lifecycle.wait(run.run_id, run.generation, LIST, now, gate="stripe", fresh_generation="parked")
+    move = run_moves.wait(run.run_id, run.generation, LIST, now, gate="stripe", fresh_generation="parked")
     simulation.world.store.move(move)
     return simulation.stored(run)
 
@@ -35,24 +33,11 @@ def sent(simulation: Simulation) -> Record:
 
 def wake(simulation: Simulation, run: Record) -> None:
     now, deployment = simulation.clock.now(), simulation.world.deployment
-    simulation.world.store.move(lifecycle.wake(run, now, deployment=deployment, woken="stripe"))
+    simulation.world.store.move(run_moves.wake(run, now, deployment=deployment, woken="stripe"))
 
 
 PLACES = pytest.mark.parametrize("made", [waiting_at_gate, sent])
 Made = Callable[[Simulation], Record]
-
-
-@PLACES
-def test_it_ends_only_a_run_that_is_too_late(simulation: Simulation, made: Made) -> None:
-    run = made(simulation)
-    simulation.clock.advance(WITHIN)
-    assert not skip_expired(simulation.world.engine, run)
-    simulation.clock.advance(0.001)
-    assert skip_expired(simulation.world.engine, run)
-    ended = simulation.stored(run)
-    waited = "; it waited at gate stripe" if made is waiting_at_gate else ""
-    assert (ended.status, ended.reason, ended.slot) == (Status.SKIPPED, WHY + waited, None)
-    assert not simulation.world.store.read_slot(LIST).items
 
 
 @PLACES
@@ -81,21 +66,3 @@ def test_a_run_that_is_woken_or_started_meanwhile_is_left_alone(simulation: Simu
     )
     assert not skip_expired(simulation.engine(starts), started)
     assert simulation.status(started) is Status.RUNNING
-
-
-@PLACES
-def test_a_run_that_is_cancelled_meanwhile_stays_cancelled(simulation: Simulation, made: Made) -> None:
-    run = made(simulation)
-    simulation.clock.advance(JUST_LATE)
-    cancels = Faults(0, Fault.MEANWHILE, lambda: cancel_job(simulation.world.engine, "acme", run.job_id))
-    assert not skip_expired(simulation.engine(cancels), run)
-    assert simulation.status(run) is Status.CANCELLED
-
-
-@pytest.mark.parametrize("status", [Status.RUNNING, Status.PAUSED, Status.SUCCEEDED, Status.WAITING])
-def test_a_run_that_does_not_wait_for_its_start_is_not_touched(simulation: Simulation, status: Status) -> None:
-    run = sent(simulation)
-    simulation.clock.advance(JUST_LATE)
-    counted = Faults()
-    assert not skip_expired(simulation.engine(counted), replace(run, status=status))
-    assert counted.seen == []

@@ -9,10 +9,10 @@ from click.testing import CliRunner, Result
 from onthedot.cli.main import main
 from onthedot.core.clock import SystemClock
 from onthedot.core.shards import ShardStore
-from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.store_around import announce
 from tests.handlers.audited import AUDITED, a_job_with_history_in
 
 

@@ -10,7 +10,7 @@ from onthedot.core.items import Items
 from onthedot.core.ports import Deadline, RunStore
 from onthedot.core.shards import ShardHistory, ShardStep, ShardStore
 from onthedot.core.slots import bucket_of
-from onthedot.engines.announcing import AnnouncingStore, announce
+from onthedot.engines.store_around import AnnouncingStore, announce
 from tests.builders import World, a_run, a_world, the_claim_of
 
 HOUR = 3_600

@@ -6,7 +6,7 @@ import pytest
 
 from onthedot.core.errors import Unavailable
 from onthedot.core.shards import OVERDUE_AFTER, ShardHistory
-from onthedot.engines.announcing import AnnouncingStore
+from onthedot.engines.store_around import AnnouncingStore
 from tests.builders import World, a_run, a_world
 
 

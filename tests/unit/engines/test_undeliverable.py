@@ -4,7 +4,7 @@ from typing import Any
 
 from onthedot.core.clock import VirtualClock
 from onthedot.core.errors import Unavailable
-from onthedot.engines.aws.sqs.undeliverable import LONGEST_MS, SqsDeadLetters
+from onthedot.engines.aws.sqs.dead_letters import LONGEST_MS, SqsDeadLetters
 
 
 class Sqs:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from onthedot.core.ids import extra_run_id, stamped_run_id
 from onthedot.core.records import Kind, Record, Status
-from onthedot.core.stamping import STAMPS_PER_PASS, expected_times
+from onthedot.core.stamping import STAMPS_PER_PASS
 from onthedot.jobs.audit import (
     MOST_TIMES,
     PATIENCE_MS,
@@ -22,6 +22,7 @@ from onthedot.jobs.audit import (
     no_range_reaches,
     window,
 )
+from onthedot.jobs.given_up import expected_times
 from onthedot.schedules.choices import DstPolicy, Gap
 from onthedot.schedules.schedule import CronSchedule, EverySchedule, Recurrence, Schedule
 from tests.builders import NOON, VirtualClock, a_run

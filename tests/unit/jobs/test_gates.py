@@ -9,11 +9,11 @@ import pytest
 
 from onthedot.api.http import Request, Response
 from onthedot.api.router import handle
-from onthedot.core import lifecycle
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline, Moved
 from onthedot.core.records import Record, Status
 from onthedot.events.bus_events import SUBMIT, BadEvent, take_event
+from onthedot.gates import run_moves
 from onthedot.gates.limits import GateLimits
 from onthedot.jobs import release_runs
 from tests.builders import World, a_world
@@ -216,14 +216,14 @@ def test_runs_that_wait_at_a_gate_of_before_are_released(api: Api, world: World,
 def test_a_run_that_was_woken_meanwhile_is_left_alone(api: Api, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = api.job(gates=["stripe"], cron="0 9 * * *")
     [run_id] = parked_runs(api, world, job_id, ["stripe"])
-    real = lifecycle.release
+    real = run_moves.release
 
     def release(run: Record, now: int, **options: Any) -> Any:
-        wake = lifecycle.wake(run, now, deployment=world.deployment, woken="stripe")
+        wake = run_moves.wake(run, now, deployment=world.deployment, woken="stripe")
         assert isinstance(world.store.move(wake), Moved)
         return real(run, now, **options)
 
-    monkeypatch.setattr(lifecycle, "release", release)
+    monkeypatch.setattr(run_moves, "release", release)
     assert patch(api, job_id, gates=None).status == 200
     assert stored(world, run_id).woken == "stripe"
     assert world.received() == []

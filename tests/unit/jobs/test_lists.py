@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.core.listing import FactFilter
 from onthedot.core.ports import Deadline, ReadRecords
 from onthedot.jobs import list_jobs
+from onthedot.jobs.facts import FactFilter
 from tests.scenarios.kits.faults import Faults, FaultyStore
 from tests.unit.api.kit import SHELL, Api, a_worker, fields_of
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from onthedot.core.errors import Unavailable
-from onthedot.core.payloads import Owner, owner_of
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Record
 from onthedot.core.schema import PAYLOADS
 from onthedot.jobs import remove_payloads
+from onthedot.jobs.contents import Owner, owner_of
 from onthedot.jobs.remove_payloads import NOTE, remove_unused_payloads
 from tests.builders import DEPLOYMENT, World
 from tests.unit.api.kit import URL, Api

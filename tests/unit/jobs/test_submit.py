@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.core.finish import short_result
 from onthedot.core.records import Attempt, Record, Status
 from onthedot.jobs.answers import status_view
+from onthedot.jobs.contents import short_result
 from onthedot.jobs.executions_views import execution_view, lateness_ms
 from onthedot.jobs.list_runs import Outlook
 from onthedot.jobs.shown import shown_status

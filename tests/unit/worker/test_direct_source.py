@@ -7,7 +7,7 @@ import pytest
 
 from onthedot.core.ports import Answer, Call, Performer
 from onthedot.core.records import Status
-from onthedot.engines.counting import counted
+from onthedot.engines.store_around import counted
 from onthedot.observability import Metrics
 from onthedot.worker.direct_source import DirectWorkSource
 from onthedot.worker.work_source import NotAllowed

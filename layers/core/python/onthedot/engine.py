@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KnownTicks:
-    """The ticks as this process has read them lately."""
-
     at: int
     """The time of the read."""
     ticked: Mapping[int, int]
@@ -38,8 +36,6 @@ class KnownTicks:
 
 @dataclass(frozen=True, slots=True)
 class KnownPart:
-    """A part of an overview as this process has read it lately."""
-
     until: int
     """The time from which it is read again."""
     value: Any

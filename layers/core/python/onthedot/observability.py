@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -58,11 +58,6 @@ class Metrics:
             with self._lock:
                 values = self._values[self._kept(where)]
                 values[name] = [values.get(name, [0])[0] + number]
-
-    def add_all(self, counts: Mapping[str, int], names: Iterable[str]) -> None:
-        """Add the counts that have these names."""
-        for name in names:
-            self.add(name, counts.get(name, 0))
 
     def observe(self, name: str, value: int, where: "Where | None" = None) -> None:
         """Note one value of a metric whose values matter one by one, 0 included."""

@@ -25,7 +25,6 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
-        """Read the settings. Raise BadSettings when a variable is missing or does not parse."""
         hints = get_type_hints(cls)
         values: dict[str, Any] = {}
         for field in dataclasses.fields(cls):
@@ -37,7 +36,6 @@ class Settings:
         return cls(**values)
 
     def to_environment(self) -> dict[str, str]:
-        """Return the variables from which `from_environment` reads these settings."""
         return {PREFIX + field.name.upper(): _render(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
 
@@ -81,8 +79,6 @@ class StoreSettings(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSettings(StoreSettings):
-    """The settings of the REST API."""
-
     blob_bucket: str
     allow_list: dict[str, Any]
     """The functions and AWS calls that jobs may name, as `allow_list.to_json` writes them."""
@@ -100,16 +96,12 @@ class EventsSettings(ApiSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizerSettings(Settings):
-    """The settings of the authorizer, which checks API tokens."""
-
     stage: str
     table: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerSettings(Settings):
-    """The settings of the planner, which sends the ticks."""
-
     stage: str
     table: str
     shards: int
@@ -123,8 +115,6 @@ class PlannerSettings(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatcherSettings(StoreSettings):
-    """The settings of the dispatcher, which runs the passes of a tick."""
-
     canary: bool = False
     """Whether the stage has a job of its own that fires each minute and measures lateness."""
 
@@ -139,8 +129,6 @@ class AuditorSettings(StoreSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherSettings(Settings):
-    """The settings of the publisher, which turns changes of records into lifecycle events."""
-
     stage: str
     bus: str
     """Name of the bus that gets the lifecycle events."""
@@ -152,8 +140,6 @@ class PublisherSettings(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatisticsSettings(Settings):
-    """The settings of the function that counts the ends of runs."""
-
     stage: str
     table: str
 

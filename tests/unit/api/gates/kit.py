@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId, waiting_slot
 from onthedot.core.ids import fresh_generation
 from onthedot.core.ports import Moved
 from onthedot.core.records import Record, Status
+from onthedot.gates import run_moves
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.state import Holder
 from tests.builders import World, a_run
@@ -25,7 +25,7 @@ def park(world: World, run_id: str, named: str, tenant: str = "acme") -> Record:
     flag_gate(world.engine, gate, run.priority, world.clock.now())
     slot = waiting_slot(gate, run.priority, 0)
     now = world.clock.now()
-    move = lifecycle.wait(run_id, run.generation, slot, now, gate=named, fresh_generation=fresh_generation())
+    move = run_moves.wait(run_id, run.generation, slot, now, gate=named, fresh_generation=fresh_generation())
     outcome = world.store.move(move)
     assert isinstance(outcome, Moved)
     assert outcome.run is not None

@@ -12,6 +12,7 @@ from onthedot.core.lifecycle import Failure
 from onthedot.core.moves import Move, applied
 from onthedot.core.records import SCHEDULED, TERMINAL, Record, Status
 from onthedot.core.slots import BUCKET_MS, Deployment, aside_slot, bucket_of, fire_slot, slot_shard
+from onthedot.gates import run_moves
 from onthedot.gates.rate import LONGEST_AHEAD_MS
 from onthedot.jobs import changes
 from onthedot.jobs.changes import JobChange
@@ -154,7 +155,7 @@ LIST = waiting_slot(STRIPE, Priority.MEDIUM, 0)
 
 
 def put_on_list(run_id: str, generation: str) -> Move:
-    return lifecycle.wait(run_id, generation, LIST, LATER, gate="stripe", fresh_generation="w")
+    return run_moves.wait(run_id, generation, LIST, LATER, gate="stripe", fresh_generation="w")
 
 
 def waiting() -> Record:
@@ -164,11 +165,11 @@ def waiting() -> Record:
 
 
 def woken(at: int | None = None) -> Move:
-    return lifecycle.wake(waiting(), LATER, deployment=DEPLOYMENT, woken="stripe", at=at)
+    return run_moves.wake(waiting(), LATER, deployment=DEPLOYMENT, woken="stripe", at=at)
 
 
 def reserved(at: int, deployment: Deployment = DEPLOYMENT) -> Move:
-    return lifecycle.reserve("r", "g", at, LATER, woken="stripe", fresh_generation="new", deployment=deployment)
+    return run_moves.reserve("r", "g", at, LATER, woken="stripe", fresh_generation="new", deployment=deployment)
 
 
 def test_a_run_that_has_reserved_an_instant_is_sent_for_it_however_far_it_is() -> None:
@@ -184,8 +185,8 @@ def test_a_run_that_has_reserved_an_instant_is_sent_for_it_however_far_it_is() -
         woken(LATER + 90_000),
         reserved(LATER + 1_000),
         reserved(LATER + 119_000, Deployment(shards=2, lookahead=0, history_days=7)),
-        lifecycle.fence(a_run(VirtualClock()).dispatched().build(), LATER, fresh_generation="n", deployment=DEPLOYMENT),
-        lifecycle.release(waiting(), LATER, fresh_generation="new", deployment=DEPLOYMENT),
+        run_moves.fence(a_run(VirtualClock()).dispatched().build(), LATER, fresh_generation="n", deployment=DEPLOYMENT),
+        run_moves.release(waiting(), LATER, fresh_generation="new", deployment=DEPLOYMENT),
         lifecycle.change_slot("r", "g", LIST, fire_slot(1, NOON, LATER)),
         lifecycle.put_back(replace(waiting(), slot=aside_slot(0), aside_from=LIST), LATER, DEPLOYMENT),
         changes.assign(waiting(), "pull", LATER, DEPLOYMENT),
@@ -249,7 +250,7 @@ def test_a_run_is_taken_off_a_list_once_only() -> None:
     run = waiting()
     off = applied(run, woken())
     assert not woken().expect.is_met_by(off)
-    assert not lifecycle.release(run, LATER, fresh_generation="n", deployment=DEPLOYMENT).expect.is_met_by(off)
+    assert not run_moves.release(run, LATER, fresh_generation="n", deployment=DEPLOYMENT).expect.is_met_by(off)
     assert not lifecycle.change_slot(run.run_id, run.generation, LIST, "fire#1#1").expect.is_met_by(off)
 
 

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.core.progress import MAX_TEXT, LatestProgress, ProgressReport, report_from, report_in, report_of
+from onthedot.core.progress import MAX_TEXT, LatestProgress, ProgressReport, report_of
+from onthedot.targets.processes.python_runner import report_from
+from onthedot.targets.processes.shell import report_in
 
 
 @pytest.mark.parametrize(

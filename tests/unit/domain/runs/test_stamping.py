@@ -10,7 +10,8 @@ from onthedot.core import stamping
 from onthedot.core.moves import applied
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.slots import BUCKET_MS, Deployment, horizon
-from onthedot.core.stamping import expected_times, plan_stamps
+from onthedot.core.stamping import plan_stamps
+from onthedot.jobs.given_up import expected_times
 from onthedot.schedules.choices import DstPolicy, Gap, Misfire, MisfirePolicy
 from onthedot.schedules.misfires import CATCH_UP_PER_PASS
 from onthedot.schedules.schedule import CronSchedule, EverySchedule, Recurrence, Schedule, fires_between, next_fire

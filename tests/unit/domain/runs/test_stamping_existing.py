@@ -11,7 +11,8 @@ from onthedot.core.ids import stamped_run_id
 from onthedot.core.moves import applied
 from onthedot.core.records import Record, Status
 from onthedot.core.slots import horizon
-from onthedot.core.stamping import Stamping, expected_times, plan_stamps, repair, skipped_range
+from onthedot.core.stamping import Stamping, plan_stamps, repair, skipped_range
+from onthedot.jobs.given_up import expected_times
 from onthedot.schedules import counting, misfires, schedule
 from onthedot.schedules.choices import Misfire, MisfirePolicy
 from onthedot.schedules.misfires import Recorded, settle_missed

@@ -11,9 +11,9 @@ from onthedot.core.lifecycle import Failure
 from onthedot.core.moves import IllegalMove, Move, applied
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.stamping import new_run
-from onthedot.core.start_window import counted_from_now, has_expired, is_over, last_start, why_expired
+from onthedot.core.start_window import has_expired, is_over, last_start, why_expired
 from onthedot.jobs import changes
-from onthedot.jobs.changes import JobChange
+from onthedot.jobs.changes import JobChange, counted_from_now
 from onthedot.workflows.dependencies import schedule, waiting
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.core.finish import ShownResult, short_result, store_result, whole_result
-from onthedot.core.payloads import ShownPayload, shown_payload, store_payload
+from onthedot.core.finish import store_result
 from onthedot.core.records import Definition, Record
+from onthedot.jobs.contents import ShownPayload, ShownResult, short_result, shown_payload, store_payload, whole_result
 from onthedot.targets.types import HttpTarget, WorkflowTarget
 from tests.builders import VirtualClock, a_run
 
@@ -36,8 +36,8 @@ def run() -> Record:
 
 
 def with_result(run: Record, blobs: Blobs, result: str) -> Record:
-    stored = store_result(blobs, run, result)
-    return replace(run, result=stored.inline, result_ref=stored.ref)
+    text, ref = store_result(blobs, run, result)
+    return replace(run, result=text, result_ref=ref)
 
 
 def test_a_short_result_is_text(run: Record) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Status
-from onthedot.core.tick import dispatch_slots
+from onthedot.testing.scheduler import dispatch_slots
 from tests.builders import a_run, a_world
 
 

@@ -8,10 +8,11 @@ import pytest
 from onthedot.core.gate_names import GateId
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Kind, Status
-from onthedot.core.send import read_slot_entries, read_slot_pages
-from onthedot.core.set_aside import read_aside, take_up
+from onthedot.core.send import read_slot_pages
+from onthedot.core.set_aside import take_up
 from onthedot.core.slots import aside_slot, slot_shard
 from onthedot.gates.state import GateChange
+from onthedot.jobs.audit import read_aside
 from tests.builders import World, a_run, a_world
 
 SLOT = "watch#0#29539440"
@@ -29,20 +30,13 @@ def flag(world: World, gate: GateId, slot: str) -> None:
     assert world.gates.change(gate, GateChange(sets=sets)).done
 
 
-def test_runs_are_read_without_gates_and_pages_have_both(world: World) -> None:
+def test_pages_have_the_runs_and_the_gates_of_a_slot(world: World) -> None:
     runs = {a_run(world.clock).standing(Status.DISPATCHED, SLOT).stored_in(world.store).run_id for _ in range(3)}
     for number in range(3):
         flag(world, GateId("acme", "customer", f"{number}"), SLOT)
-    entries = [entry for some in read_slot_entries(world.engine, SLOT, 2) for entry in some]
-    assert {entry.run_id for entry in entries} == runs
-    pages = [entry.kind for page in read_slot_pages(world.engine, SLOT, 2) for entry in page.items]
-    assert Counter(pages)[Kind.GATE] == 3
-    assert len(pages) == 6
-
-
-def test_a_slot_of_gates_alone_has_no_runs(world: World) -> None:
-    flag(world, GATE, SLOT)
-    assert list(read_slot_entries(world.engine, SLOT, 2)) == []
+    entries = [entry for page in read_slot_pages(world.engine, SLOT, 2) for entry in page.items]
+    assert {entry.run_id for entry in entries if entry.kind is not Kind.GATE} == runs
+    assert len(entries) == 6
 
 
 def test_a_gate_in_an_aside_slot_stops_no_run_from_being_taken_up(world: World) -> None:

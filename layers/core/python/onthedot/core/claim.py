@@ -20,8 +20,6 @@ from onthedot.core.slots import DECISION_MS, bucket_of, slot_bucket
 from onthedot.core.stamp import stamp_jobs
 
 _LOG: Final = logging.getLogger(__name__)
-
-
 CLAIMS_PER_ROUND: Final = 500
 """Entries that are read, and shared out fairly among tenants, at a time. Claims go 25 to a call, messages 10."""
 
@@ -43,16 +41,13 @@ class Pass:
     points: TickPoints = field(init=False)
 
     def __post_init__(self) -> None:
-        self.queues = QueueStates(self.engine.queues)
+        self.queues = QueueStates(self.engine.queues, self.engine.deployment.backlog_limit)
         self.engine = replace(self.engine, queues=self.queues)
         self.look_until = self.deadline
         self.points = self.engine.points.of_tick(self.engine, self.queues, self.counts)
 
-    def is_closed(self, pool: str, priority: Priority) -> bool:
-        return self.queues.is_closed(pool, priority, self.engine.deployment.backlog_limit)
-
     def is_open(self, run: Record) -> bool:
-        return not self.is_closed(run.pool, run.priority)
+        return not self.queues.is_closed(run.pool, run.priority)
 
     def out_of_time(self) -> bool:
         """Return whether the time is over, and count it. Runs that are left stay in their slots for the next tick."""
@@ -106,7 +101,7 @@ def _stamp(work: Pass, slot: str, job_ids: Sequence[str], until: int | None) -> 
 
 
 def _claim_and_send(work: Pass, entries: Sequence[SlotEntry]) -> bool:
-    is_open = {queue: not work.is_closed(*queue) for queue in {_queue_of(entry) for entry in entries}}
+    is_open = {queue: not work.queues.is_closed(*queue) for queue in {_queue_of(entry) for entry in entries}}
     whole = _wait_for_queues(work, [entry for entry in entries if not is_open[_queue_of(entry)]])
     claimed, claimed_all = _claim(work, work.points.in_turns([e for e in entries if is_open[_queue_of(e)]]))
     send(work, claimed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from onthedot.core.choices import Priority
 from onthedot.core.gate_names import GateId
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from onthedot.core.send import QueueStates
 
 
+Engine_contra = TypeVar("Engine_contra", contravariant=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Permit:
     """The places that an attempt has got. It may start now."""
@@ -48,18 +51,21 @@ class Listed:
     gate: str
 
 
-class Points(Protocol):
-    """What the core asks of features. A method raises Unavailable unless it says that it raises nothing."""
+class Points(Protocol[Engine_contra]):
+    """What the core asks of features, which know the whole engine.
+
+    A method raises Unavailable unless it says that it raises nothing.
+    """
 
     # Before a start
-    def why_closed(self, core: Core) -> str | None:
+    def why_closed(self, engine: Engine_contra, /) -> str | None:
         """Return why the stage starts nothing now. None: it is open."""
 
-    def is_limited(self, core: Core, tenant: str) -> bool:
+    def is_limited(self, engine: Engine_contra, tenant: str, /) -> bool:
         """Return whether the tenant has limits of its own, as this process knows it."""
 
     def ask(
-        self, core: Core, message: RunMessage, named: Iterable[str], turn: str | None, near_ms: int
+        self, engine: Engine_contra, message: RunMessage, named: Iterable[str], turn: str | None, near_ms: int, /
     ) -> Permit | Listed | Record | None:
         """Ask the gates of a run for its start, and put the run on the list of a gate that refuses.
 
@@ -67,50 +73,48 @@ class Points(Protocol):
         the rate of a gate. A record: another process has moved the run. None: the gates did not answer in time.
         """
 
-    def give_back(self, core: Core, message: RunMessage, permit: Permit) -> None:
+    def give_back(self, engine: Engine_contra, message: RunMessage, permit: Permit, /) -> None:
         """Give back the places of an attempt that did not start. This raises nothing."""
 
-    def pass_on(self, core: Core, message: RunMessage) -> None:
+    def pass_on(self, engine: Engine_contra, message: RunMessage, /) -> None:
         """Wake the next run at the gate that woke this one, which does not start. This raises nothing."""
 
-    def flag_again(self, core: Core, run: Record) -> None:
+    def flag_again(self, engine: Engine_contra, run: Record, /) -> None:
         """Have a tick look at the gate on whose list the run is."""
 
-    def is_turn_awaited(self, core: Core, job: Record) -> bool: ...
+    def is_turn_awaited(self, engine: Engine_contra, job: Record, /) -> bool: ...
 
-    def wait_for_turn(self, core: Core, message: RunMessage, job: Record, why: str) -> None:
+    def wait_for_turn(self, engine: Engine_contra, message: RunMessage, job: Record, why: str, /) -> None:
         """Put a run on the list of its job's runs that wait for the end of the one that started last."""
 
     # The work of an attempt
-    def parents_results(self, core: Core, run: Record, payload: bytes) -> bytes:
+    def parents_results(self, engine: Engine_contra, run: Record, payload: bytes, /) -> bytes:
         """Return the payload with the ends of the run's parents."""
 
-    def signing_keys(self, core: Core, tenant: str) -> Sequence[SigningKey]:
-        """Return the keys that sign the tenant's calls, the newest first."""
+    def signing_keys(self, engine: Engine_contra, tenant: str, /) -> Sequence[SigningKey]: ...
 
     # After an end
-    def give_back_places(self, core: Core, run: Record, accept: Accept | None) -> Sequence[GateId]: ...
+    def give_back_places(self, engine: Engine_contra, run: Record, accept: Accept | None, /) -> Sequence[GateId]: ...
 
-    def wake_late(self, core: Core, gates: Sequence[GateId], accept: Accept | None) -> None:
+    def wake_late(self, engine: Engine_contra, gates: Sequence[GateId], accept: Accept | None, /) -> None:
         """Try once more to wake a run at these gates, which the index may not have shown. This raises nothing."""
 
-    def notify_children(self, core: Core, ended: Record, deadline: Deadline | None) -> bool: ...
+    def notify_children(self, engine: Engine_contra, ended: Record, deadline: Deadline | None, /) -> bool: ...
 
-    def link_to_parents(self, core: Core, child: Record) -> None: ...
+    def link_to_parents(self, engine: Engine_contra, child: Record, /) -> None: ...
 
     # Workers
-    def offered(self, core: Core, tenant: str) -> Mapping[str, frozenset[str]]:
+    def offered(self, engine: Engine_contra, tenant: str, /) -> Mapping[str, frozenset[str]]:
         """Return what live workers can do for the tenant, by pool."""
 
-    def was_never_begun(self, core: Core, run: Record, now: int) -> bool:
+    def was_never_begun(self, engine: Engine_contra, run: Record, now: int, /) -> bool:
         """Return whether the worker of an attempt whose lease is over lives and never had the run."""
 
     # Ticks
-    def is_queue_closed(self, core: Core, pool: str, priority: Priority) -> bool:
+    def is_queue_closed(self, engine: Engine_contra, pool: str, priority: Priority, /) -> bool:
         """Return whether the last tick found the queue closed, as far as this process knows."""
 
-    def of_tick(self, core: Core, queues: QueueStates, counts: Counter[str]) -> TickPoints:
-        """Return what features do in one tick, which adds to the counts."""
+    def of_tick(self, engine: Engine_contra, queues: QueueStates, counts: Counter[str], /) -> TickPoints: ...
 
 
 class WaitingList(Protocol):
@@ -146,7 +150,7 @@ class Core:
     deployment: Deployment
     shards: ShardStore
     tick_times: TickTimes
-    points: Points
+    points: Points[Any]
     lease_waits: LeaseWaits | None = None
     """The leases of pull workers that wait for a run. None: a lease is answered at once."""
     ticking_since: int | None = None

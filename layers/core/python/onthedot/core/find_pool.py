@@ -1,7 +1,7 @@
-"""Find another pool for runs whose own pool the stage no longer has."""
+"""Whether a run is still scheduled, and another pool for runs whose own pool the stage no longer has."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -48,9 +48,6 @@ _ADVICE: Final = {
     "timeout_seconds": "give less, or add a pool to the stage that runs longer",
 }
 
-Offered = Callable[[Core, str], Mapping[str, frozenset[str]]]
-"""Returns what live workers can do for a tenant, by pool. Raises Unavailable."""
-
 
 @dataclass(frozen=True, slots=True)
 class NoPool:
@@ -72,7 +69,7 @@ def has_pool(engine: Core, run: Record | SlotEntry) -> bool:
     return engine.deployment.pools.get(run.pool) is not None
 
 
-def smallest_pool(engine: Core, tenant: str, definition: Definition, offered: Offered | None = None) -> str:
+def smallest_pool(engine: Core, tenant: str, definition: Definition) -> str:
     """Return the name of the smallest pool that meets the job's needs.
 
     Live workers are read only when no pool promises enough by itself. Raise InvalidRequest that names the need which no
@@ -83,20 +80,18 @@ def smallest_pool(engine: Core, tenant: str, definition: Definition, offered: Of
     chosen = pools.choose(needs)
     promised = frozenset[str]().union(*(pool.capabilities for pool in pools.all))
     if not isinstance(chosen, Pool) and not needs.capabilities <= promised:
-        chosen = pools.choose(needs, (offered or engine.points.offered)(engine, tenant))
+        chosen = pools.choose(needs, engine.points.offered(engine, tenant))
     if isinstance(chosen, Pool):
         return chosen.name
     raise InvalidRequest(*(Problem(lack.field, f"{lack.message}; {_ADVICE[lack.field]}") for lack in chosen))
 
 
-def find_pool(
-    engine: Core, pool: str, tenant: str, definition: Definition | None, offered: Offered | None = None
-) -> str | NoPool:
+def find_pool(engine: Core, pool: str, tenant: str, definition: Definition | None) -> str | NoPool:
     """Return the pool that can run the work of a pool that is gone. Without a job there is no definition."""
     if definition is None:
         return NoPool(GONE_WHY, for_ever=True)
     try:
-        return smallest_pool(engine, tenant, definition, offered)
+        return smallest_pool(engine, tenant, definition)
     except InvalidRequest as error:
         return NoPool(f"pool {pool} is gone, and no other pool can run it: {error}")
 
@@ -140,37 +135,29 @@ def _reroute(engine: Core, entries: Sequence[SlotEntry], deadline: Deadline, res
 def _find_pools(engine: Core, runs: Sequence[Record], jobs: ReadRecords, result: Rerouted) -> dict[str, str | NoPool]:
     """Return the pool of each run for which one can be looked up. Note the other runs in the result.
 
-    A registry that fails is asked once: its time-outs would take the time of the other runs of the tick.
+    When the registry of workers fails, the runs behind are left too: its time-outs would take the time of the tick.
     """
     pools: dict[str, str | NoPool] = {}
-    failed: list[Unavailable] = []
-
-    def offered(engine: Core, tenant: str) -> Mapping[str, frozenset[str]]:
-        if failed:
-            raise failed[0]
+    for number, run in enumerate(runs):
+        if run.job_id in jobs.unread:
+            result.left += 1
+            continue
         try:
-            return engine.points.offered(engine, tenant)
-        except Unavailable as error:
-            failed.append(error)
-            raise
-
-    result.left += sum(run.job_id in jobs.unread for run in runs)
-    for run in (run for run in runs if run.job_id not in jobs.unread):
-        try:
-            pools[run.run_id] = _pool_of(engine, run, jobs, offered)
+            pools[run.run_id] = _pool_of(engine, run, jobs)
         except Unavailable as error:
             _LOG.warning("pool_unknown", extra={"run": run.run_id, "error": str(error)})
-            result.left += 1
+            result.left += len(runs) - number
+            break
         except Exception as error:  # noqa: BLE001 - whatever is wrong with this run, the others must go on
             result.faults[run.run_id] = f"{UNHANDLED}{type(error).__name__}: {error}"
     return pools
 
 
-def _pool_of(engine: Core, run: Record, jobs: ReadRecords, offered: Offered) -> str | NoPool:
+def _pool_of(engine: Core, run: Record, jobs: ReadRecords) -> str | NoPool:
     if run.job_id in jobs.unreadable:
         return NoPool(f"pool {run.pool} is gone, and its job cannot be read: {jobs.unreadable[run.job_id].why}")
     with_definition = jobs.found.get(run.job_id, run)
-    return find_pool(engine, run.pool, run.tenant, with_definition.definition, offered)
+    return find_pool(engine, run.pool, run.tenant, with_definition.definition)
 
 
 def end_without_job(run: Record, now: int, deployment: Deployment) -> Move:

@@ -1,7 +1,7 @@
 """The end of an attempt: store its result, retry or end the run, and free what it held."""
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from onthedot.core import lifecycle
@@ -12,7 +12,6 @@ from onthedot.core.ids import fresh_generation
 from onthedot.core.lifecycle import Failure
 from onthedot.core.moves import Move, applied
 from onthedot.core.outcomes import is_written
-from onthedot.core.payloads import LINK_SECONDS
 from onthedot.core.ports import RESULT_BYTES, Answer, Blobs, Moved, Refused
 from onthedot.core.records import Definition, Record, Status
 from onthedot.core.retry import GiveUp, after_failure
@@ -24,51 +23,21 @@ INLINE_BYTES: Final = 1024
 """Longer results are blobs, so that the record's last move stays cheap."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredResult:
-    inline: str | None
-    ref: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownResult:
-    text: str | None
-    link: str | None
-
-
-def store_result(blobs: Blobs, run: Record, result: str | None) -> StoredResult:
-    """Store the result and return its place.
+def store_result(blobs: Blobs, run: Record, result: str | None) -> tuple[str | None, str | None]:
+    """Return the result if it is short, else the key of the blob in which it was stored.
 
     A long result has a key of this attempt alone, so writing it twice is harmless. The work is done, so a result that
     cannot be stored is cut, and says so.
     """
     content = (result or "").encode()
     if len(content) <= INLINE_BYTES:
-        return StoredResult(result)
+        return result, None
     key = f"{blobs_of(run.tenant, RESULTS)}{run.run_id}/{run.attempt}-{run.attempt_token}"
     try:
         blobs.put(key, content[:RESULT_BYTES])
     except Unavailable as error:
-        return StoredResult(f"{content[: INLINE_BYTES // 2].decode(errors='ignore')}… (cut: {error})"[:INLINE_BYTES])
-    return StoredResult(None, key)
-
-
-def short_result(blobs: Blobs, run: Record) -> ShownResult:
-    return ShownResult(run.result, result_link(blobs, run))
-
-
-def whole_result(blobs: Blobs, run: Record) -> ShownResult:
-    """Return the result of a run, with the text of a long one where the engine has no links. Raise Unavailable."""
-    shown = short_result(blobs, run)
-    if run.result_ref is None or shown.link is not None:
-        return shown
-    content = blobs.get(run.result_ref)
-    return ShownResult(None if content is None else content.decode(errors="replace"), None)
-
-
-def result_link(blobs: Blobs, run: Record) -> str | None:
-    """Return a URL that shows a long result for a while. None: it is short, or the engine has no such URLs."""
-    return None if run.result_ref is None else blobs.link(run.result_ref, LINK_SECONDS)
+        return f"{content[: INLINE_BYTES // 2].decode(errors='ignore')}… (cut: {error})"[:INLINE_BYTES], None
+    return None, key
 
 
 FINISH_PAUSE_MS: Final = 500
@@ -125,8 +94,8 @@ def _finishing_move(
 ) -> Move:
     deployment = engine.deployment
     if answer.ok:
-        stored = store_result(engine.blobs, run, answer.result)
-        return lifecycle.succeed(run, now, stored.inline, deployment, result_ref=stored.ref)
+        short, ref = store_result(engine.blobs, run, answer.result)
+        return lifecycle.succeed(run, now, short, deployment, result_ref=ref)
     failure = failure_of(answer)
     if run.cancel_requested is not None:
         return lifecycle.stop(run, now, failure, deployment)
@@ -148,9 +117,7 @@ def _finishing_move(
     )
     if isinstance(decision, GiveUp):
         return lifecycle.fail(run, now, failure=failure, why=decision.why, deployment=deployment)
-    return lifecycle.retry(
-        run, now, at=decision.at, failure=failure, generation=fresh_generation(), deployment=deployment
-    )
+    return lifecycle.retry(run, now, at=decision, failure=failure, generation=fresh_generation(), deployment=deployment)
 
 
 def failure_of(answer: Answer) -> Failure:
@@ -171,7 +138,6 @@ def _move_persistently(engine: Core, move: Move, until: int) -> Moved | Refused:
 
 
 def _still_running(outcome: Moved | Refused, run: Record) -> Record | None:
-    """Return the stored run if it refused the move, though this attempt still owns it."""
     current = outcome.current if isinstance(outcome, Refused) else None
     if current is None or current.status is not Status.RUNNING or current.attempt_token != run.attempt_token:
         return None

@@ -2,8 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 from onthedot.core import lifecycle
 from onthedot.core.errors import Unavailable
 from onthedot.core.finish import CANCELLED, FENCED, NOT_EXTENDED
-from onthedot.core.ports import Clock, Moved, Received, RunStore
+from onthedot.core.ports import Clock, Moved, RunStore
 from onthedot.core.progress import LatestProgress, ProgressReport
 from onthedot.core.records import Record
 from onthedot.core.stopping import Stop
@@ -255,38 +255,3 @@ class StoreLeases:
         if self._threads is not None:
             self._threads.end()
             self._threads = None
-
-
-SECONDS_TOGETHER: Final = 5.0
-"""Most batches end sooner, and one call deletes their messages. After it, each message of a finished run costs a
-call."""
-MARGIN_MS: Final = 10_000
-"""The time before the end of the function at which a batch is given up."""
-
-Execution = Future[Received | None]
-"""The execution of a run. Its result is the message if that may be deleted, or None."""
-
-
-def wait_for_batch(
-    executions: Iterable[Execution],
-    clock: Clock,
-    ends_at: int,
-    delete: Callable[[Received], None],
-    seconds: float = SECONDS_TOGETHER,
-) -> set[Execution]:
-    """Wait until all runs are executed. Return those that are not soon before `ends_at`, the end of the function."""
-    running = set(executions)
-    while running:
-        left = (ends_at - MARGIN_MS - clock.now()) / 1000
-        if left <= 0:
-            break
-        ended, running = wait(running, min(seconds, left))
-        if running:
-            for message in filter(None, map(deletable, ended)):
-                delete(message)
-    return running
-
-
-def deletable(execution: Execution) -> Received | None:
-    """Return the message of an execution that has ended, if it may be deleted. A failure of any kind keeps it."""
-    return None if execution.exception() is not None else execution.result()

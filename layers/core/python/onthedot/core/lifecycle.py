@@ -1,14 +1,14 @@
-"""All moves of a run's life, as pure functions: each takes the facts that the caller knows and returns a `Move`.
+"""The moves of a run's life, as pure functions: each takes the facts that the caller knows and returns a `Move`.
 
-The moves of a worker's attempt, of a run that no worker has started yet, of a run at a gate, of a run that has ended,
-and of a run that was set aside or whose pool is gone. Use cases choose the move, the store applies it.
+The moves of a worker's attempt, of a run that no worker has started yet, of a run that has ended, and of a run that was
+set aside or whose pool is gone. Use cases choose the move, the store applies it. Moves that only one feature makes are
+in its package (`gates.run_moves`, `jobs.changes`).
 """
 
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from onthedot.core.ids import job_id_of
 from onthedot.core.listing import failed_under
 from onthedot.core.moves import Expect, Move
 from onthedot.core.progress import ProgressReport
@@ -17,7 +17,6 @@ from onthedot.core.slots import (
     BUCKET_MS,
     WATCH_DISTANCE,
     Deployment,
-    Placement,
     SlotKind,
     bucket_of,
     fire_slot,
@@ -31,7 +30,7 @@ from onthedot.core.slots import (
 from onthedot.core.start_window import why_expired
 
 if TYPE_CHECKING:
-    from onthedot.core.ports import SlotEntry
+    pass
 
 TOMBSTONE_DAYS: Final = 14
 """An idempotency key stays taken for this many days after its job has ended."""
@@ -283,7 +282,7 @@ def resend(run: Record, now: int, *, claim_token: str, deployment: Deployment) -
 
 def renew(run: Record, generation: str) -> Move:
     """Make all messages of a waiting run stale except the one that carries this new generation."""
-    return Move(run.run_id, _sent(run.generation), Status.DISPATCHED, {"generation": generation})
+    return Move(run.run_id, sent(run.generation), Status.DISPATCHED, {"generation": generation})
 
 
 def look_later(run: Record, now: int, deployment: Deployment, part: int = 1) -> Move:
@@ -309,7 +308,7 @@ def undeliverable(run: Record, now: int, deployment: Deployment) -> Move:
 def reroute(run: Record, pool: str, now: int, why: str, *, generation: str, deployment: Deployment) -> Move:
     placed = place(run.job_id, now, now, deployment)
     changes = {**rescheduled(now, generation, placed), "pool": pool, "reason": why}
-    return Move(run.run_id, _sent(run.generation), placed.status, changes)
+    return Move(run.run_id, sent(run.generation), placed.status, changes)
 
 
 def skip(
@@ -320,7 +319,7 @@ def skip(
     if half_done is not None and has_graph(half_done):
         # A run with this reason is not revived later, because the jobs of its graph end with it.
         ended, why = concluded(half_done, now, deployment), f"{why}, before all jobs of its graph were made"
-    return Move(run_id, _sent(generation), Status.SKIPPED, {**ended, "reason": why})
+    return Move(run_id, sent(generation), Status.SKIPPED, {**ended, "reason": why})
 
 
 def skip_missed(run: Record, now: int, why: str, deployment: Deployment) -> Move:
@@ -341,7 +340,7 @@ def name_last_started(job: Record, run_id: str) -> Move:
     return Move(job.run_id, expect, job.status, {"last_started_run": run_id})
 
 
-def _sent(generation: str) -> Expect:
+def sent(generation: str) -> Expect:
     return Expect(frozenset({Status.DISPATCHED}), {"generation": generation})
 
 
@@ -355,76 +354,10 @@ def _watch_slot_after(run: Record, now: int, wait: int, deployment: Deployment) 
     return slot_name(SlotKind.WATCH, shard_of(run.job_id, deployment.shards), bucket_of(now + wait))
 
 
-def wait(
-    run_id: str,
-    generation: str,
-    slot: str,
-    now: int,
-    *,
-    gate: str,
-    fresh_generation: str,
-    refused: str | None = None,
-    why: str | None = None,
-) -> Move:
-    """Put a run that found no place on the waiting list of a gate. Its messages become void."""
-    changes = {**_unsent(slot, fresh_generation), "waited_at": gate, "waited_since": now, "waited_why": refused}
-    return Move(run_id, _sent(generation), Status.PENDING, changes if why is None else {**changes, "reason": why})
-
-
 def change_slot(run_id: str, generation: str, before: str, after: str) -> Move:
     """Move a PENDING run from a fire slot to a waiting list, or back, where the claim pass decides about it."""
     expect = Expect(frozenset({Status.PENDING}), {"generation": generation, "slot": before})
     return Move(run_id, expect, Status.PENDING, {"slot": after})
-
-
-def wake(
-    run: "Record | SlotEntry",
-    now: int,
-    *,
-    deployment: Deployment,
-    woken: str | None,
-    at: int | None = None,
-    claim_token: str | None = None,
-) -> Move:
-    """Take a run off a waiting list, to send it: now, or for the instant `at`."""
-    due = max(run.due_at, now) if at is None else at
-    slot = watch_slot(shard_of(job_id_of(run.run_id), deployment.shards), due, now)
-    changes: dict[str, Any] = {"slot": slot, "woken": woken, "claim_token": claim_token}
-    if at is not None:
-        changes["due_at"] = at
-    expect = Expect(frozenset({Status.PENDING}), {"generation": run.generation, "slot": run.slot})
-    return Move(run.run_id, expect, Status.DISPATCHED, changes)
-
-
-def reserve(
-    run_id: str, generation: str, at: int, now: int, *, woken: str, fresh_generation: str, deployment: Deployment
-) -> Move:
-    """Schedule a run that came too soon for the rate of a gate for the instant that it has got there.
-
-    It is sent at once, however far that is: a claim pass would send it as a newcomer, without its instant.
-    """
-    placed = Placement(Status.DISPATCHED, watch_slot(shard_of(job_id_of(run_id), deployment.shards), at, now))
-    changes = {**rescheduled(at, fresh_generation, placed), "woken": woken}
-    changes |= {"waited_at": woken, "waited_since": now, "waited_why": None}
-    return Move(run_id, _sent(generation), placed.status, changes)
-
-
-def fence(run: Record, now: int, *, fresh_generation: str, deployment: Deployment) -> Move:
-    """Give a run that got a place and never started a new generation, so that its place can be taken back."""
-    slot = watch_slot(shard_of(run.job_id, deployment.shards), run.due_at, now)
-    return Move(run.run_id, _sent(run.generation), Status.DISPATCHED, _unsent(slot, fresh_generation))
-
-
-def release(run: Record, now: int, *, fresh_generation: str, deployment: Deployment) -> Move:
-    """Take a run off the waiting list of a gate that its job no longer names, to send it as a newcomer."""
-    slot = watch_slot(shard_of(run.job_id, deployment.shards), max(run.due_at, now), now)
-    expect = Expect(frozenset({Status.PENDING}), {"generation": run.generation, "slot": run.slot})
-    return Move(run.run_id, expect, Status.DISPATCHED, _unsent(slot, fresh_generation))
-
-
-def _unsent(slot: str, generation: str) -> dict[str, Any]:
-    """Return the fields of a run that has another slot and no valid message."""
-    return {"slot": slot, "generation": generation, "claim_token": None, "resends": 0, "woken": None}
 
 
 PAUSED_WHY: Final = "paused"

@@ -25,7 +25,6 @@ def is_written(outcome: Outcome, shows_write: Callable[[Record], bool]) -> bool:
 
 
 def is_own(current: Record, written: Record) -> bool:
-    """Return whether the stored record is the one that this caller wrote, by its generation."""
     return current.generation == written.generation
 
 

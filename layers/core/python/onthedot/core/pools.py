@@ -118,7 +118,6 @@ def _distance(pool: Pool, lacking: Sequence[Problem]) -> tuple[float, ...]:
 
 
 def _does_all_of(pool: Pool, other: Pool) -> bool:
-    """Return whether every run that fits the other pool fits this one."""
     most = Needs(other.capabilities, other.cpu, other.memory_mb, other.longest_seconds, other.storage_mb)
     return not missing(pool, most)
 

@@ -8,12 +8,6 @@ from onthedot.targets.redaction import redacted
 
 MAX_TEXT: Final = 200
 
-MAX_LINE: Final = 1024
-"""Bytes of a program's line. The rest of a longer line is dropped."""
-
-
-_UNKNOWN: Final = b"-"
-
 
 @dataclass(frozen=True, slots=True)
 class ProgressReport:
@@ -71,28 +65,6 @@ def report_of(fraction: float | None, text: str | None) -> ProgressReport:
     if fraction is None or math.isnan(fraction):
         return ProgressReport(None, short_text(text))
     return ProgressReport(min(1.0, max(0.0, float(fraction))), short_text(text))
-
-
-def report_from(values: Any) -> ProgressReport | None:
-    """Return the report that the process of a handler sent as a list of fraction and text. None: it is no report."""
-    try:
-        fraction, text = values
-        return report_of(fraction, text)
-    except (TypeError, ValueError):
-        return None
-
-
-def report_in(line: bytes) -> ProgressReport | None:
-    """Return the report in a program's line, such as `0.42 rows 420 of 1,000`, or `- …` without a fraction."""
-    word, _, rest = line.strip().partition(b" ")
-    text = short_text(rest.decode("utf-8", errors="replace"))
-    if word == _UNKNOWN and text is not None:
-        return ProgressReport(None, text)
-    try:
-        fraction = float(word)
-    except ValueError:
-        return None
-    return ProgressReport(fraction, text) if 0 <= fraction <= 1 else None
 
 
 def short_text(text: str | None) -> str | None:

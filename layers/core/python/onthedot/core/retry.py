@@ -8,12 +8,6 @@ from onthedot.core.choices import RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class RetryAt:
-    at: int
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class GiveUp:
     why: str
 
@@ -37,15 +31,17 @@ def after_failure(
     retry_after_ms: int | None,
     now: int,
     chance: random.Random,
-) -> RetryAt | GiveUp:
-    """Decide after `failures` failed attempts, this one included. `retry_after_ms` is a lower bound for the wait."""
+) -> int | GiveUp:
+    """Return the time of the next attempt after `failures` failed ones, this one included, if there is to be one.
+
+    `retry_after_ms` is a lower bound for the wait.
+    """
     if not retryable:
         return GiveUp(f"not retryable: {error}")
     if failures > policy.max_retries:
         attempts = "attempts" if policy.max_retries else "attempt"
         return GiveUp(f"{failures} of {policy.max_retries + 1} {attempts} failed: {error}")
-    wait = max(backoff_ms(policy, failures, chance), retry_after_ms or 0)
-    return RetryAt(now + wait, f"attempt failed, retry {failures} of {policy.max_retries}: {error}")
+    return now + max(backoff_ms(policy, failures, chance), retry_after_ms or 0)
 
 
 _SHARED: Final = random.Random()  # noqa: S311 (jitter, not a secret)

@@ -158,7 +158,6 @@ def gate_of(key: Key) -> str | None:
 
 
 def gate_limits_key(tenant: str, name: str) -> Key:
-    """Return the key of a gate's limits. Those of all gates of a tenant are in one partition."""
     # Without the prefix, a gate with the name `job` would look the same as a job.
     return Key(GATES_PREFIX + tenant, GATE_PREFIX + name)
 

@@ -10,7 +10,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.core.ports import Deadline, Page, QueueCounts, Received, RunMessage, RunQueues, SlotEntry
-from onthedot.core.records import Kind, Record
+from onthedot.core.records import Record
 from onthedot.core.slots import queue_key
 
 
@@ -51,13 +51,6 @@ def read_slot_pages(engine: Core, slot: str, at_once: int) -> Iterator[Page[Slot
             return
 
 
-def read_slot_entries(engine: Core, slot: str, at_once: int) -> Iterator[list[SlotEntry]]:
-    """Yield the slot's runs and jobs that can be read, in lists of at most `at_once`, the earliest first. No gates."""
-    for page in read_slot_pages(engine, slot, at_once):
-        if entries := [entry for entry in page.items if entry.kind is not Kind.GATE]:
-            yield entries
-
-
 _LOG: Final = logging.getLogger(__name__)
 _Queue = tuple[str, Priority]
 
@@ -70,32 +63,29 @@ class QueueStates(RunQueues):
     """
 
     queues: RunQueues
+    limit: int
+    """A queue in which more messages wait is closed."""
     _visible: dict[_Queue, int | Unavailable] = field(default_factory=dict)
     _ages: dict[_Queue, int | None] = field(default_factory=dict)
     _closed: set[_Queue] = field(default_factory=set)
     _sent: Counter[_Queue] = field(default_factory=Counter)
 
-    def why_closed(self, pool: str, priority: Priority, limit: int) -> str | None:
-        """Return why the queue takes no runs now: it has more than `limit` messages, or it fails.
+    def is_closed(self, pool: str, priority: Priority) -> bool:
+        """Return whether the queue takes no runs now: it has too many messages, or it fails.
 
         A queue that does not say how many messages it has may still take more, so it stays open.
         """
         if (pool, priority) in self._closed:
-            return f"messages cannot be sent to queue {queue_key(pool, priority)} now"
+            return True
         visible = self._ask(pool, priority)
-        if isinstance(visible, Unreachable):
-            return str(visible)
-        if isinstance(visible, Unavailable) or visible <= limit:
-            return None
-        return f"backpressure: {visible} messages wait in {queue_key(pool, priority)} (limit {limit})"
+        if isinstance(visible, Unavailable):
+            return isinstance(visible, Unreachable)
+        return visible > self.limit
 
-    def is_closed(self, pool: str, priority: Priority, limit: int) -> bool:
-        return self.why_closed(pool, priority, limit) is not None
-
-    def room(self, pool: str, priority: Priority, limit: int) -> int | None:
+    def room(self, pool: str, priority: Priority) -> int | None:
         """Return how many more messages an open queue may take in this tick, at least one. None: it does not say."""
         visible = self._ask(pool, priority)
-        return None if isinstance(visible, Unavailable) else max(1, limit - visible - self._sent[pool, priority])
+        return None if isinstance(visible, Unavailable) else max(1, self.limit - visible - self._sent[pool, priority])
 
     def may_hold(self, run: Record, now: int) -> bool | None:
         """Return whether the run's queue may still hold its message. None: the queue fails, so this is unknown."""

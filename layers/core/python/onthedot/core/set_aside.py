@@ -16,7 +16,6 @@ from onthedot.core.moves import Move
 from onthedot.core.outcomes import Outcome
 from onthedot.core.ports import Deadline, Moved, Refused, SlotEntry, Undecided
 from onthedot.core.records import Record, Status
-from onthedot.core.send import read_slot_pages
 from onthedot.core.slots import DECISION_MS, aside_slot, bucket_of
 
 _LOG: Final = logging.getLogger(__name__)
@@ -59,7 +58,6 @@ def fault_of(outcome: Outcome, move: Move | None = None) -> str | None:
 
 
 def misplaced(entry: SlotEntry, outcome: Outcome) -> str | None:
-    """Say why a record is still in a slot of PENDING runs and refuses to leave it. None: it has left the slot."""
     current = outcome.current if isinstance(outcome, Refused) else None
     if current is None or current.slot != entry.slot or current.status is Status.PENDING:
         return None
@@ -115,23 +113,6 @@ def _put_back(engine: Core, shard: int, run_ids: Sequence[str], deadline: Deadli
     moves = [lifecycle.put_back(run, now, engine.deployment) for run in returning]
     outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
     return sum(isinstance(outcome, Moved) for outcome in outcomes)
-
-
-def read_aside(engine: Core, shard: int, deadline: Deadline) -> Iterator[Unreadable]:
-    """Yield the records of a shard that are set aside, each with its fault, as far as the deadline allows."""
-    slot = aside_slot(shard)
-    for page in read_slot_pages(engine, slot, READ_AT_ONCE):
-        if not deadline.allows(engine.clock.now()):
-            return
-        yield from page.unreadable
-        read = engine.store.get_many([entry.run_id for entry in page.items], deadline)
-        yield from read.unreadable.values()
-        yield from (_facts(run) for run in read.found.values() if run.slot == slot)
-
-
-def _facts(run: Record) -> Unreadable:
-    why = run.aside_why or "it can be read now"
-    return Unreadable(run.run_id, why, run.tenant, run.kind, run.status, run.slot, run.aside_since)
 
 
 def _may_return(run: Record, shard: int, unhandled_since: int) -> bool:

@@ -14,15 +14,12 @@ A retired shard gets no more ticks, so no writer may put a record there unnotice
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from onthedot.core.errors import Unavailable
 from onthedot.core.items import Items, StoredText
-from onthedot.core.ports import Clock, DueIndex
 from onthedot.core.schema import shards_key
-from onthedot.core.slots import BUCKET_MS, bucket_of
 
 MOST_STEPS: Final = 16
 RENEWED_AFTER: Final = 60
@@ -62,7 +59,6 @@ class ShardHistory:
         return any(step.count == count and step.seen > bucket - RENEWED_AFTER for step in self.steps)
 
     def announced(self, count: int, bucket: int) -> "ShardHistory":
-        """Return the history after a writer with this number of shards. It never loses a shard."""
         before = next((step for step in self.steps if step.count == count), ShardStep(count, bucket, bucket))
         others = [step for step in self.steps if step.count != count]
         now = ShardStep(count, min(before.since, bucket), max(before.seen, bucket))
@@ -140,71 +136,3 @@ class ServedShards:
         except Exception:  # noqa: BLE001 - not even a missing grant or an unreadable item may stop the ticks
             _LOG.exception("shards_unread", extra={"served": self._served})
         return self._served
-
-
-MOST_TRIES: Final = 10
-READS: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Retirement:
-    used: int
-    in_use: int
-    left: int = 0
-    """Records in the shards to retire. While there are any, nothing is retired."""
-    last_due: int | None = None
-    """The start of the last minute in which one of them is due. None if that is not known."""
-
-    @property
-    def done(self) -> bool:
-        return self.in_use < self.used and not self.left
-
-
-def retire_shards(shards: ShardStore, index: DueIndex, clock: Clock, on_page: Callable[[int], None]) -> Retirement:
-    """Retire the shards above the number that writers use now, if no record is in them.
-
-    `on_page` gets the number of entries of each page. Raise Unavailable if a writer announced a larger number
-    meanwhile.
-    """
-    history = shards.read()
-    used, in_use = history.used, history.in_use(bucket_of(clock.now()))
-    if in_use == used:
-        return Retirement(used, in_use)
-    for _ in range(READS):
-        left, last_due = _records_in_shards(index, in_use, on_page)
-        if left:
-            return Retirement(used, in_use, left, last_due)
-    _lower(shards, history, in_use)
-    return Retirement(used, in_use)
-
-
-def _lower(shards: ShardStore, seen: ShardHistory, count: int) -> None:
-    for _ in range(MOST_TRIES):
-        current = shards.read()
-        if not current.above(count):
-            return
-        if current.above(count) != seen.above(count):
-            break
-        if shards.replace(current, current.lowered(count)):
-            return
-    raise Unavailable(f"a writer announced its number of shards meanwhile, and {seen.used} shards are served as before")
-
-
-def _records_in_shards(index: DueIndex, first: int, on_page: Callable[[int], None]) -> tuple[int, int | None]:
-    left, last = 0, -1
-    cursor: str | None = None
-    while True:
-        page = index.slots(cursor)
-        on_page(len(page.items))
-        for shard, bucket in map(_parts, page.items):
-            if shard >= first:
-                left, last = left + 1, max(last, bucket)
-        cursor = page.cursor
-        if cursor is None:
-            return left, None if last < 0 else last * BUCKET_MS
-
-
-def _parts(slot: str) -> tuple[int, int]:
-    """Return the shard and the bucket of a slot. -1 stands for a part that is missing or no number."""
-    _, shard, bucket = (*slot.split("#"), "", "")[:3]
-    return int(shard) if shard.isdecimal() else -1, int(bucket) if bucket.isdecimal() else -1

@@ -68,7 +68,6 @@ def horizon(now: int, lookahead: int) -> int:
 
 
 def is_near(due_at: int, now: int, lookahead: int) -> bool:
-    """Return whether a run that is created now is sent directly, without waiting for the claim pass."""
     return due_at < horizon(now, lookahead) + DIRECT_MARGIN * BUCKET_MS
 
 

@@ -1,31 +1,23 @@
-"""Stamp the runs of recurring jobs: store the stamps, advance the jobs, return the runs to send.
+"""Stamp the runs of recurring jobs: store the stamps, advance the jobs, send the runs."""
 
-A job that was just stored or changed is scheduled at once (`schedule_soon`), because the next tick may be too late for
-it. If the process dies before this, the run is late but not lost: the job stays in its slot, and a tick or the sweep
-finds it.
-"""
-
-import logging
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from onthedot.core import lifecycle, patience
+from onthedot.core import lifecycle
 from onthedot.core.engine import Core
-from onthedot.core.errors import OnthedotError, Unavailable, Unreadable
+from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.find_pool import has_pool
-from onthedot.core.given_up import store_given_up
 from onthedot.core.ids import fresh_generation, job_id_of
-from onthedot.core.moves import applied
-from onthedot.core.outcomes import Outcome, is_record_written, is_written
+from onthedot.core.moves import Expect, Move, applied
+from onthedot.core.outcomes import Outcome, current_record, is_record_written, is_written
 from onthedot.core.ports import Deadline, Moved, Page, Refused, Undecided
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.send import send_runs
 from onthedot.core.set_aside import UNHANDLED, fault_of, faults_of
-from onthedot.core.slots import DECISION_MS, fire_slot, horizon, shard_of
-from onthedot.core.stamping import Stamping, has_missed, plan_stamps, repair
+from onthedot.core.slots import DECISION_MS, Deployment, fire_slot, shard_of
+from onthedot.core.stamping import Stamping, has_missed, plan_stamps, repair, skipped_range
 
 FIRST_PAGE: Final = 50
 """Records in the first page of a job. Most jobs have few after their position."""
@@ -217,18 +209,12 @@ class _Work:
     engine: Core
     claim_token: str
     deadline: Deadline
-    queue_is_open: IsOpen | None
+    is_open: IsOpen
     until: int | None
     result: Stamped = field(default_factory=Stamped)
 
     def has_time(self) -> bool:
         return self.deadline.allows(self.engine.clock.now())
-
-    def is_open(self, run: Record) -> bool:
-        """Return whether the queue of the run takes runs now. By default, the flags of the queues say so."""
-        if self.queue_is_open is not None:
-            return self.queue_is_open(run)
-        return not self.engine.points.is_queue_closed(self.engine, run.pool, run.priority)
 
 
 def stamp_jobs(  # noqa: PLR0917
@@ -242,9 +228,14 @@ def stamp_jobs(  # noqa: PLR0917
     """Stamp the runs of these jobs up to the horizon, or to `until` if that is later.
 
     A job whose stamps are undecided, or for which there is no time, stays in its fire slot. Jobs with missed times come
-    last. A near run whose queue is not open is stamped into its fire slot, where the claim pass decides about it.
+    last. A near run whose queue is not open is stamped into its fire slot, where the claim pass decides about it. By
+    default, the flags of the queues say which are open.
     """
-    work = _Work(engine, claim_token, deadline, is_open, until)
+
+    def is_unflagged(run: Record) -> bool:
+        return not engine.points.is_queue_closed(engine, run.pool, run.priority)
+
+    work = _Work(engine, claim_token, deadline, is_open or is_unflagged, until)
     behind: deque[Record] = deque()
     for first in range(0, len(job_ids), JOBS_PER_READ):
         if not work.has_time():
@@ -325,47 +316,32 @@ def _with_slot(work: _Work, run: Record, now: int) -> Record:
     return replace(run, status=Status.PENDING, slot=slot, claim_token=None)
 
 
-_LOG: Final = logging.getLogger(__name__)
+_LIVE: Final = (Status.ACTIVE, Status.PAUSED)
 
 
-def schedule_soon(engine: Core, job: Record) -> Record:
-    touched = schedule_all_soon(engine, [job], patience.SEND_MS)
-    stored = None
-    with _left_to_a_pass(job.run_id):
-        stored = engine.store.get(job.run_id) if touched else None
-    return stored or job
+def store_given_up(engine: Core, job: Record) -> Record:
+    """Store the range of the times that the job has given up, if any, and return the job without them.
 
-
-def schedule_all_soon(engine: Core, jobs: Sequence[Record], patience_ms: int) -> bool:
-    """Send near runs, link waiting jobs to their parents, stamp recurring jobs that fire before the horizon.
-
-    Return whether jobs were linked or stamped, which changes their records.
+    The API calls this after the change. Dispatchers, and a client that changes the job next, call it again if the
+    process died there. Raise Unavailable.
     """
+    if job.given_up is None:
+        return job
     now = engine.clock.now()
-    deadline = Deadline.after(now, patience_ms)
-    near = [job for job in jobs if job.kind is not Kind.RECURRING and job.status is Status.DISPATCHED]
-    waiting = [job for job in jobs if job.status is Status.WAITING]
-    until = horizon(now, engine.deployment.lookahead)
-    active = (job for job in jobs if job.kind is Kind.RECURRING and job.status is Status.ACTIVE)
-    recurring = [job.run_id for job in active if job.due_at < until]
-    if near:
-        with _left_to_a_pass(near[0].run_id):
-            send_runs(engine, near, deadline)
-    for child in waiting:
-        with _left_to_a_pass(child.run_id):
-            if deadline.allows(engine.clock.now()):
-                engine.points.link_to_parents(engine, child)
-    claim_token = f"api/{fresh_generation()}"
-    if recurring:
-        with _left_to_a_pass(recurring[0]):
-            stamp_jobs(engine, recurring, claim_token, deadline)
-    return bool(waiting or recurring)
+    engine.store.create(given_up_range(job, now, engine.deployment))
+    return current_record(engine.store.move(_without_times(job, now, engine.deployment))) or job
 
 
-@contextmanager
-def _left_to_a_pass(run_id: str) -> Iterator[None]:
-    """Leave a step that fails to a tick or the sweep: the jobs are stored, so the client must not get an error."""
-    try:
-        yield
-    except OnthedotError as error:
-        _LOG.warning("left_to_a_pass", extra={"run": run_id, "error": str(error)})
+def given_up_range(job: Record, now: int, deployment: Deployment) -> Record:
+    first, last, count = (int(number) for number in (job.given_up or "").split())
+    what = "changed" if job.status in _LIVE else "stopped"
+    why = f"the job was {what} before these missed times were settled"
+    return skipped_range(job, [first, last], why, now, deployment, count)
+
+
+def _without_times(job: Record, now: int, deployment: Deployment) -> Move:
+    """Take the given-up times out of the job, because their range is stored, and put the job where it belongs."""
+    shard = shard_of(job.job_id, deployment.shards)
+    slot = fire_slot(shard, job.due_at, now) if job.status is Status.ACTIVE else None
+    expect = Expect(frozenset({job.status}), {"given_up": job.given_up, "due_at": job.due_at})
+    return Move(job.run_id, expect, job.status, {"given_up": None, "slot": slot})

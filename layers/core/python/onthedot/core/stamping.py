@@ -30,8 +30,6 @@ from onthedot.schedules.schedule import (
 
 STAMPS_PER_PASS: Final = 400
 """Most runs of one job in one pass: enough for a job that fires every second in the whole window."""
-MISSED_PER_PASS: Final = 20_000
-"""Most missed fire times that a change of a job gives up."""
 SKIPPED_WHY: Final = "skipped"
 _OTHER_PLAN: Final = "misfire: another dispatcher skipped this time"
 
@@ -142,7 +140,6 @@ def repair(job: Record, plan: Stamping, records: Sequence[Record], now: int, dep
 def _cut(  # noqa: PLR0917
     job: Record, record: Record, runs: Sequence[Record], others: Recorded, now: int, deployment: Deployment
 ) -> tuple[list[Record], Move] | None:
-    """Return new ranges and the move that makes this one smaller, so that none covers a run. None: it covers none."""
     first, last = _bounds(record)
     inside = [(run.fire_time, run.fire_time) for run in runs if first <= run.fire_time <= last]
     if not inside:
@@ -163,7 +160,6 @@ def _missed_before(recurrence: Recurrence, now: int) -> int:
 
 
 def _recorded(job: Record, existing: Sequence[Record], unreadable: Sequence[str]) -> tuple[dict[int, Record], Recorded]:
-    """Return the job's runs by time, and all recorded times, from the job's position on."""
     schedule = _recurrence(job).schedule
     ranges = tuple(_bounds(record) for record in existing if record.kind is Kind.SKIPPED_RANGE)
     own = (r for r in existing if is_scheduled(r.run_id) and r.fire_time >= job.due_at)
@@ -271,12 +267,6 @@ def _advance(  # noqa: PLR0917
         return Move(job.run_id, expect, Status.COMPLETED, changes)
     slot = fire_slot(shard_of(job.job_id, deployment.shards), following, now)
     return Move(job.run_id, expect, Status.ACTIVE, {**count, "due_at": following, "slot": slot})
-
-
-def expected_times(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
-    """Return the first `limit` times that must have an outcome: fire times, and times that a DST policy skips."""
-    times = {*fires_between(schedule, after, until, limit), *skipped_between(schedule, after, until, limit)}
-    return sorted(times)[:limit]
 
 
 def _recurrence(job: Record) -> Recurrence:

@@ -69,7 +69,6 @@ def keep_jobs(engine: Core, jobs: Iterable[Record], deadline: Deadline) -> None:
 
 
 def keep_jobs_of(engine: Core, runs: Sequence[Record], deadline: Deadline) -> None:
-    """Extend the expiry of the jobs of runs that have waited for long."""
     now = engine.clock.now()
     job_ids = {run.job_id for run in runs if run.kind is Kind.STAMPED and now - run.due_at > WAITED_MS}
     if job_ids:
@@ -118,7 +117,6 @@ def check_before_start(engine: Core, message: RunMessage, *, assigned: bool = Fa
 
 
 def _skip_expired(engine: Core, message: RunMessage, start_by: int) -> Done | None:
-    """End the run if the time for its first start is over. None: it is not, or another process has moved the run."""
     if not is_over(start_by, engine.clock.now()):
         return None
     run = _dispatched_run(engine, message)
@@ -259,12 +257,6 @@ def start_run(
     closed = engine.points.why_closed(engine)
     if closed is not None:
         return Redeliver(CLOSED_MS, closed)
-    return _check_and_start(engine, message, worker_id, check_fit, assigned=assigned, near_ms=near_ms)
-
-
-def _check_and_start(
-    engine: Core, message: RunMessage, worker_id: str, check_fit: FitCheck | None, *, assigned: bool, near_ms: int
-) -> Started | Verdict:
     began = engine.clock.now()
     checked = check_before_start(engine, message, assigned=assigned)
     if isinstance(checked, Done):
@@ -350,7 +342,6 @@ def _start(
 
 
 def _settle(engine: Core, message: RunMessage, current: Record | None, now: int) -> Verdict:
-    """Decide about a message whose run could not be started, from the run as it is stored."""
     if current is None:
         return Done("stale")
     engine.notify_children(current)  # the process that ended the run died before it notified them

@@ -4,8 +4,6 @@ The time counts from the first fire time of the run. A run that has not started 
 run that has started once, or that a client redrives, may start at any time.
 """
 
-from typing import Any
-
 from onthedot.core.gate_names import GateId, where
 from onthedot.core.records import Record
 
@@ -28,18 +26,3 @@ def why_expired(run: Record) -> str:
     waited = "" if run.waited_at is None else f"; it waited {where(GateId.of(run.tenant, run.waited_at))}"
     waited += "" if run.waited_at is None or run.waited_why is None else f", because {run.waited_why}"
     return f"not started within {run.start_within_seconds} s of its fire time (start_within_seconds){waited}"
-
-
-def counted_from_now(run: Record, now: int) -> dict[str, Any]:
-    """Return the changes of a run that a client resumes or assigns: its time counts from now, if it has one."""
-    if run.start_by is None:
-        return {}
-    return {"start_by": max(run.start_by, last_start(now, run.start_within_seconds) or 0)}
-
-
-def changed(run: Record, at: int | None, seconds: int | None) -> dict[str, Any]:
-    """Return the changes of a run that gets this limit, from its new time `at` or the same instant as before."""
-    before = run.start_within_seconds
-    if at is None:
-        at = run.fire_time if run.start_by is None or before is None else run.start_by - before * 1000
-    return {"start_by": last_start(at, seconds)}

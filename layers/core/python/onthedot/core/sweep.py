@@ -1,7 +1,6 @@
 """Sweep a watch slot: handle the runs that were sent and have not ended by the time of the slot, and look at gates."""
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -9,10 +8,8 @@ from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.claim import Pass
-from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable
 from onthedot.core.find_pool import NoPool, end_without_job, find_pool, has_pool
-from onthedot.core.given_up import store_given_up
 from onthedot.core.ids import fresh_generation
 from onthedot.core.lifecycle import has_graph
 from onthedot.core.moves import Move, applied
@@ -20,8 +17,9 @@ from onthedot.core.pools import PoolKind
 from onthedot.core.ports import Deadline, Moved, SlotEntry, Undecided
 from onthedot.core.records import Kind, Record, Status
 from onthedot.core.send import message_for, read_slot_pages, send_runs
-from onthedot.core.set_aside import UNHANDLED, fault_of, faults_of, set_aside
+from onthedot.core.set_aside import UNHANDLED, fault_of, faults_of
 from onthedot.core.slots import DECISION_MS, Deployment, slot_shard
+from onthedot.core.stamp import store_given_up
 from onthedot.core.start import definition_of, keep_jobs_of
 from onthedot.core.start_window import has_expired
 
@@ -117,25 +115,14 @@ class Sweep:
     work: Pass
     slot: str
     whole: bool = True
-
-    @property
-    def engine(self) -> Core:
-        return self.work.engine
-
-    @property
-    def deadline(self) -> Deadline:
-        return self.work.deadline
-
-    @property
-    def counts(self) -> Counter[str]:
-        return self.work.counts
+    """Whether no run and no gate was left in the slot."""
 
     def leave(self) -> None:
         self.whole = False
-        self.counts["left"] += 1
+        self.work.counts["left"] += 1
 
     def set_aside(self, faults: dict[str, str]) -> None:
-        self.whole = set_aside(self.engine, self.counts, self.slot, faults, self.deadline) and self.whole
+        self.whole = self.work.set_aside(self.slot, faults) and self.whole
 
 
 def sweep_slot(work: Pass, slot: str) -> bool:
@@ -172,7 +159,8 @@ def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
 
 
 def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
-    now = sweep.engine.clock.now()
+    work = sweep.work
+    now = work.engine.clock.now()
     acts: list[tuple[Record, Act]] = []
     for run in runs:
         try:
@@ -187,14 +175,14 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
         else:
             acts += [] if act is None else [(run, act)]
     if acts:
-        _apply(sweep, acts, sweep.deadline.at_most(now + DECISION_MS))
+        _apply(sweep, acts, work.deadline.at_most(now + DECISION_MS))
 
 
 def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
-    """Notify what the run has to notify, or decide about it. Return the move to apply, if there is one."""
+    work = sweep.work
     if run.given_up is not None:
-        store_given_up(sweep.engine, run)  # the process that changed the job died
-        sweep.counts["given_up"] += 1
+        store_given_up(work.engine, run)  # the process that changed the job died
+        work.counts["given_up"] += 1
         return None
     if run.notify_pending is not None or run.status is Status.WAITING:
         # A step between parents and children is unfinished, because the process that did it died.
@@ -203,17 +191,17 @@ def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
     if run.status not in _SWEPT:
         sweep.set_aside({run.run_id: f"it is {run.status} in a watch slot"})
         return None
-    if run.status is Status.DISPATCHED and not has_pool(sweep.engine, run) and not has_expired(run, now):
+    if run.status is Status.DISPATCHED and not has_pool(work.engine, run) and not has_expired(run, now):
         return _reroute(sweep, run, now)
     decision = decide(
         run,
         sweep.slot,
         now=now,
-        backlogged=sweep.work.queues.may_hold(run, now) if run.status is Status.DISPATCHED else False,
-        claim_token=sweep.work.claim_token,
+        backlogged=work.queues.may_hold(run, now) if run.status is Status.DISPATCHED else False,
+        claim_token=work.claim_token,
         generation=fresh_generation(),
-        deployment=sweep.engine.deployment,
-        never_begun=sweep.engine.points.was_never_begun(sweep.engine, run, now),
+        deployment=work.engine.deployment,
+        never_begun=work.engine.points.was_never_begun(work.engine, run, now),
     )
     if isinstance(decision, Leave):
         sweep.leave()
@@ -222,8 +210,7 @@ def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
 
 
 def _reroute(sweep: Sweep, run: Record, now: int) -> Act:
-    """Send a run whose pool is gone to another pool, or let it wait with that reason."""
-    engine = sweep.engine
+    engine = sweep.work.engine
     pool = find_pool(engine, run.pool, run.tenant, definition_of(engine, run))
     if isinstance(pool, NoPool) and pool.for_ever:
         return Act(end_without_job(run, now, engine.deployment), "without_job", send=False)
@@ -236,22 +223,23 @@ def _reroute(sweep: Sweep, run: Record, now: int) -> Act:
 
 
 def _notify(sweep: Sweep, run: Record) -> None:
-    """Link a waiting run to its parents, or notify the children of an ended run."""
+    work = sweep.work
     try:
         if run.notify_pending is None:
-            sweep.engine.points.link_to_parents(sweep.engine, run)
-        elif not sweep.engine.notify_children(run, sweep.deadline):
+            work.engine.points.link_to_parents(work.engine, run)
+        elif not work.engine.notify_children(run, work.deadline):
             sweep.whole = False
-        sweep.counts["notified"] += 1
+        work.counts["notified"] += 1
     except Unavailable:
         sweep.whole = False
         if has_graph(run):
             # The dispatcher cannot read blobs, which hold large graphs. A worker can, when it gets the message again.
-            send_runs(sweep.engine, [replace(run, due_at=sweep.engine.clock.now())], sweep.deadline)
+            send_runs(work.engine, [replace(run, due_at=work.engine.clock.now())], work.deadline)
 
 
 def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline) -> None:
-    outcomes = sweep.engine.store.move_many([act.move for _, act in acts], deadline)
+    work = sweep.work
+    outcomes = work.engine.store.move_many([act.move for _, act in acts], deadline)
     to_send: list[Record] = []
     ended: list[Record] = []
     faults: dict[str, str] = {}
@@ -261,19 +249,19 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             faults[run.run_id] = fault
         elif isinstance(outcome, Undecided):
             sweep.whole = False
-            sweep.counts["throttled"] += 1
+            work.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
             written = applied(run, act.move)
-            sweep.counts[act.what] += 1
-            sweep.counts["waiting_long"] += waits_long(run, sweep.engine.clock.now(), sweep.engine.deployment)
+            work.counts[act.what] += 1
+            work.counts["waiting_long"] += waits_long(run, work.engine.clock.now(), work.engine.deployment)
             with suppress(Unavailable):  # the run stays in its new watch slot until its children are notified
-                sweep.engine.notify_children(written, sweep.deadline)
+                work.engine.notify_children(written, work.deadline)
             if run.status is Status.RUNNING and act.move.to is not Status.RUNNING:
                 ended.append(run)
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(written)
     sweep.set_aside(faults)
-    keep_jobs_of(sweep.engine, [run for run, _ in acts], deadline)
+    keep_jobs_of(work.engine, [run for run, _ in acts], deadline)
     if to_send:
         _send(sweep, to_send, deadline)
     _give_back_places(sweep, ended)
@@ -281,20 +269,22 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
 
 def _give_back_places(sweep: Sweep, ended: Sequence[Record]) -> None:
     """Give back the places of attempts that were lost, as far as there is time: a look frees the others when needed."""
+    work = sweep.work
     for run in ended:
-        if not sweep.work.look_until.allows(sweep.engine.clock.now()):
+        if not work.look_until.allows(work.engine.clock.now()):
             return
         try:
-            sweep.engine.give_back_places(run)
+            work.engine.give_back_places(run)
         except Exception:  # noqa: BLE001 - whatever is wrong with its places, the others are given back
             _LOG.exception("place_not_given_back", extra={"run": run.run_id, "slot": sweep.slot})
 
 
 def _send(sweep: Sweep, runs: Sequence[Record], deadline: Deadline) -> None:
     """Send runs. A run that stays unsent is found again in a later watch slot, and this resend does not count."""
-    engine, now = sweep.engine, sweep.engine.clock.now()
+    work, engine = sweep.work, sweep.work.engine
+    now = engine.clock.now()
     unsent = {message.run_id for message in engine.queues.send([message_for(run) for run in runs], deadline)}
-    sweep.counts["unsent_by_sweep"] += len(unsent)
+    work.counts["unsent_by_sweep"] += len(unsent)
     not_resent = [run for run in runs if run.run_id in unsent and run.resends]
     if not_resent:
         engine.store.move_many([lifecycle.uncount_resend(run, now, engine.deployment) for run in not_resent], deadline)

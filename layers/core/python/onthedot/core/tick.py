@@ -21,7 +21,7 @@ from onthedot.core.pass_progress import (
 )
 from onthedot.core.ports import Clock, Deadline, Tick, TickLease, TickQueue
 from onthedot.core.records import Status
-from onthedot.core.send import read_slot_entries
+from onthedot.core.send import read_slot_pages
 from onthedot.core.set_aside import is_time_to_look, take_up
 from onthedot.core.shards import UNUSED_AFTER
 from onthedot.core.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
@@ -108,7 +108,6 @@ def _sweep(work: Pass, shard: int, progress: ShardProgress, present: int) -> Sha
 
 
 def _look_on(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
-    """Look at the gates for which the sweep had no time, when all other work is done."""
     work.look_until = work.deadline
     return _sweep(work, shard, progress, present) if shard in work.gates_left and not work.is_over() else progress
 
@@ -203,27 +202,13 @@ def _send_claims_again(work: Pass) -> None:
 
 
 def _send_slot_again(work: Pass, slot: str) -> bool:
-    for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
-        mine = [e.run_id for e in entries if (e.claim_token or "").split("/")[0] == work.tick.tick_id]
+    for page in read_slot_pages(work.engine, slot, CLAIMS_PER_ROUND):
+        mine = [e.run_id for e in page.items if (e.claim_token or "").split("/")[0] == work.tick.tick_id]
         runs = work.engine.store.get_many(mine, work.deadline).found if mine else {}
         waiting = [run for run in runs.values() if run.status is Status.DISPATCHED and run.slot == slot]
         work.counts["sent_again"] += len(waiting)
         send(work, waiting)
     return True
-
-
-def dispatch_slots(
-    engine: Core, fire_slots: Sequence[str], watch_slots: Sequence[str], deadline: Deadline
-) -> Counter[str]:
-    """Claim the runs of the fire slots, sweep the watch slots, and return the counts of the tick."""
-    now = engine.clock.now()
-    tick_id = fresh_generation()
-    work = Pass(engine, Tick(0, (0,), now, tick_id), now, deadline, f"{tick_id}/{fresh_generation()}")
-    for slot in fire_slots:
-        guarded(work, slot, lambda: claim_slot(work, slot))  # noqa: B023 - called at once
-    for slot in watch_slots:
-        guarded(work, slot, lambda: sweep_slot(work, slot))  # noqa: B023 - called at once
-    return work.counts
 
 
 def plan_ticks(queue: TickQueue, clock: Clock, *, shards: int, shards_per_group: int) -> int:

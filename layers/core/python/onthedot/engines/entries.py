@@ -1,14 +1,16 @@
-"""Read the entries of the due index, for both engines. An entry has only the attributes that the index projects."""
+"""Read the entries of the due index, and the labels of the listing index, for both engines."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from onthedot.core import json_text
 from onthedot.core.choices import Priority
 from onthedot.core.codec import decode_field, refuse_newer, unreadable
 from onthedot.core.errors import Unreadable, UnreadableRecord
 from onthedot.core.gate_names import GateId
 from onthedot.core.ports import SlotEntry
-from onthedot.core.records import Kind
+from onthedot.core.records import Definition, Kind
 
 Stored = TypeVar("Stored")
 Item = TypeVar("Item")
@@ -68,3 +70,20 @@ def _entry_fault(record: Mapping[str, Any], error: Exception) -> Unreadable:
     missing = f"it has no {error.args[0]}" if isinstance(error, KeyError) else str(error)
     found = unreadable(record, error)
     return Unreadable(found.run_id, missing, found.tenant, found.kind, slot=found.slot, aside_since=found.aside_since)
+
+
+LONGEST_LABEL: Final = 300
+"""Most characters of a label. A longer one would make each write of the job dearer."""
+
+
+def label_of(definition: Definition) -> str | None:
+    """Return the name and the tags as the index shows them. None: they are too long, and readers read the job."""
+    whole = {"name": definition.name, "tags": dict(definition.tags)}
+    label = json_text.to_text({name: value for name, value in whole.items() if value})
+    return label if len(label) <= LONGEST_LABEL else None
+
+
+def read_label(label: str) -> tuple[str | None, dict[str, str]]:
+    """Return the name and the tags in a label. Raise ValueError, TypeError or AttributeError when it is none."""
+    content = json.loads(label)
+    return content.get("name"), {str(key): str(value) for key, value in content.get("tags", {}).items()}

@@ -100,10 +100,6 @@ class LiveRecords(StoreAround):
         """Forget all records, so that they are read again."""
         self._known.clear()
 
-    def remembered(self) -> list[Record]:
-        """Return the records that are remembered now, for tests."""
-        return list(self._known.values())
-
     @contextmanager
     def _forgetting(self, run_ids: Sequence[str]) -> Iterator[None]:
         """Forget records before they are written, and once more after it: another thread may have read them between."""

@@ -31,7 +31,7 @@ from onthedot.core.slots import (
 )
 from onthedot.core.start import end_lost_attempt
 from onthedot.engine import Engine
-from onthedot.gates import places, rate
+from onthedot.gates import places, rate, run_moves
 from onthedot.gates.flag import next_look
 from onthedot.gates.limited import SeenGate, see
 from onthedot.gates.limits import Limits
@@ -193,7 +193,7 @@ def _fenced(engine: Engine, run: Record, step: Repair, now: int) -> bool:
     if step is Repair.LOSE:
         move = end_lost_attempt(engine, run, now, generation)
     else:
-        move = lifecycle.fence(run, now, fresh_generation=generation, deployment=engine.deployment)
+        move = run_moves.fence(run, now, fresh_generation=generation, deployment=engine.deployment)
     after = applied(run, move)
     if not is_record_written(after, engine.store.move(move)):
         return False
@@ -264,7 +264,6 @@ def look_at_queue(look: QueueLook, gate: GateId, slot: str) -> None:
     Raise Unavailable.
     """
     engine = look.engine
-    limit = engine.deployment.backlog_limit
     state = engine.gates.read(gate)
     if state.slot != slot:
         return  # the index lags
@@ -273,7 +272,7 @@ def look_at_queue(look: QueueLook, gate: GateId, slot: str) -> None:
     emptied = False
     if engine.deployment.pools.get(pool) is None:
         emptied = _give_to_claim_pass(look, gate, state, priority)
-    elif not look.queues.is_closed(pool, priority, limit):
+    elif not look.queues.is_closed(pool, priority):
         emptied = _wake(look, gate, state, priority, pool)
     if (
         emptied
@@ -282,7 +281,7 @@ def look_at_queue(look: QueueLook, gate: GateId, slot: str) -> None:
         and _leave_queue(look, gate, state)
     ):
         return
-    closed = look.queues.is_closed(pool, priority, limit)
+    closed = look.queues.is_closed(pool, priority)
     # A queue that takes runs is looked at with each tick while runs are left. One bucket is near, but slots are read
     # again for five minutes.
     buckets = 1 if look.left and not closed else WATCH_DISTANCE
@@ -305,8 +304,8 @@ def _leave_queue(look: QueueLook, gate: GateId, state: GateState) -> bool:
 
 def _wake(look: QueueLook, gate: GateId, state: GateState, priority: Priority, pool: str) -> bool:
     """Wake as many runs as the queue can take, the earliest first. Return whether none is left on the list."""
-    engine, limit = look.engine, look.engine.deployment.backlog_limit
-    room = look.queues.room(pool, priority, limit)
+    engine = look.engine
+    room = look.queues.room(pool, priority)
     room = AT_ONCE if room is None else room
     entries = _waiting(look, gate, state, priority)
     while look.has_time() and (window := list(islice(entries, AT_ONCE))):
@@ -316,7 +315,7 @@ def _wake(look: QueueLook, gate: GateId, state: GateState, priority: Priority, p
         woken = _take_off(
             look,
             chosen,
-            lambda entry: lifecycle.wake(
+            lambda entry: run_moves.wake(
                 entry,
                 now,  # noqa: B023
                 deployment=engine.deployment,
@@ -328,7 +327,7 @@ def _wake(look: QueueLook, gate: GateId, state: GateState, priority: Priority, p
         unsent = send_runs(engine, woken, look.deadline) if woken else 0
         look.counts.update(woken=len(woken), sent=len(woken) - unsent, unsent=unsent)
         room -= len(woken)
-        if not room or look.queues.is_closed(pool, priority, limit):
+        if not room or look.queues.is_closed(pool, priority):
             look.left = look.left or next(entries, None) is not None
             return not look.left
     look.left = look.left or next(entries, None) is not None

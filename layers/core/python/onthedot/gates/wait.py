@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from onthedot.core import lifecycle, patience
+from onthedot.core import patience
 from onthedot.core.engine import Listed, Permit
 from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import GateId, gate_of_slot, part_of_slot, turn_gate, waiting_slot
@@ -20,6 +20,7 @@ from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
 from onthedot.core.slots import shard_of
 from onthedot.engine import Engine
+from onthedot.gates import run_moves
 from onthedot.gates.ask import TooSoon, ask_gates
 from onthedot.gates.flag import flag_gate, is_in_time
 from onthedot.gates.give_back import NO_PAGE
@@ -72,7 +73,7 @@ def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Reco
     gate = refused.at.gate
     now = engine.clock.now()
     generation = fresh_generation()
-    move = lifecycle.reserve(
+    move = run_moves.reserve(
         message.run_id,
         message.generation,
         refused.instant,
@@ -102,7 +103,7 @@ def wait_at_gate(engine: Engine, message: RunMessage, refused: SeenGate, why: st
     slot = waiting_slot(gate, message.priority, shard_of(message.run_id, state.parts or 1))
     generation = fresh_generation()
     now = engine.clock.now()
-    move = lifecycle.wait(
+    move = run_moves.wait(
         message.run_id,
         message.generation,
         slot,
@@ -159,7 +160,7 @@ def look_again(engine: Engine, gate: GateId, run: Record) -> None:
         at = instants[0]
     now = engine.clock.now()
     token = f"wake/{fresh_generation()}"
-    move = lifecycle.wake(run, now, deployment=engine.deployment, woken=gate.named, at=at, claim_token=token)
+    move = run_moves.wake(run, now, deployment=engine.deployment, woken=gate.named, at=at, claim_token=token)
     current = current_record(engine.store.move(move))
     if current is not None and current.claim_token == token and current.status is Status.DISPATCHED:
         engine.queues.send([message_for(current)], Deadline.after(now, patience.SEND_MS))

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import cycle
 from typing import Final, TypeVar
 
-from onthedot.core import lifecycle, patience
+from onthedot.core import patience
 from onthedot.core.choices import Priority
 from onthedot.core.engine import Accept
 from onthedot.core.errors import OnthedotError, Unavailable, UnreadableRecord
@@ -28,7 +28,7 @@ from onthedot.core.set_aside import fault_of, misplaced, set_aside
 from onthedot.core.start import skip_expired
 from onthedot.core.start_window import is_over
 from onthedot.engine import Engine
-from onthedot.gates import places, rate
+from onthedot.gates import places, rate, run_moves
 from onthedot.gates.flag import FRESH_MS
 from onthedot.gates.limited import SeenGate, is_turn_free, limits_of, see
 from onthedot.gates.state import GateChange, GateState
@@ -284,7 +284,7 @@ def _take_off(
     now = engine.clock.now()
     token = f"wake/{fresh_generation()}"
     moves = [
-        lifecycle.wake(
+        run_moves.wake(
             entry,
             now,
             deployment=engine.deployment,

@@ -14,12 +14,11 @@ from onthedot.api.times import show_time
 from onthedot.api.views import ErrorView
 from onthedot.core.choices import OnParentFailure
 from onthedot.core.clock import format_instant
-from onthedot.core.finish import ShownResult
-from onthedot.core.payloads import ShownPayload
 from onthedot.core.reasons import Reason
 from onthedot.core.records import STAMPING, Definition, Kind, Record
 from onthedot.core.traces import trace_id_of
 from onthedot.jobs.change_log import ChangeNote, changes_of
+from onthedot.jobs.contents import ShownPayload, ShownResult
 from onthedot.jobs.executions_views import (
     OutcomeView,
     last_outcome_view,

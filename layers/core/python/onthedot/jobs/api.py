@@ -12,11 +12,10 @@ from onthedot.api.route import RequestContext, Route
 from onthedot.api.views import ErrorView
 from onthedot.core.choices import Priority
 from onthedot.core.errors import JobNotFound
-from onthedot.core.finish import short_result
-from onthedot.core.payloads import shown_payload
 from onthedot.core.records import Record
 from onthedot.jobs import answers
 from onthedot.jobs.change import pause_job, resume_job
+from onthedot.jobs.contents import short_result, shown_payload
 from onthedot.jobs.executions_views import ExecutionView, execution_view
 from onthedot.jobs.explain_job import explain_job
 from onthedot.jobs.list_runs import next_fire_of, read_job, read_outlook

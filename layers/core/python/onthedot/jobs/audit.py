@@ -2,24 +2,25 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.core import patience
+from onthedot.core.engine import Core
 from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.gate_names import GateId, gate_of_slot, name_of
-from onthedot.core.given_up import settled_until
 from onthedot.core.ids import is_scheduled
 from onthedot.core.lifecycle import TOMBSTONE_DAYS
 from onthedot.core.ports import Deadline
 from onthedot.core.records import TERMINAL, Kind, Record, Status
 from onthedot.core.send import read_slot_pages
-from onthedot.core.set_aside import read_aside
-from onthedot.core.slots import SlotKind, bucket_of, slot_name
-from onthedot.core.stamping import STAMPS_PER_PASS, expected_times
+from onthedot.core.set_aside import READ_AT_ONCE
+from onthedot.core.slots import SlotKind, aside_slot, bucket_of, slot_name
+from onthedot.core.stamping import STAMPS_PER_PASS
 from onthedot.engine import Engine
 from onthedot.gates.state import GateState
+from onthedot.jobs.given_up import expected_times, settled_until
 from onthedot.schedules.schedule import Schedule
 from onthedot.statistics.health import late_ticks
 
@@ -388,3 +389,20 @@ def _in_turn(shards: Sequence[int], now: int) -> list[int]:
 
 def _some(found: Sequence[Finding]) -> list[int]:
     return [finding.time for finding in found[:TIMES_IN_LOG]]
+
+
+def read_aside(engine: Core, shard: int, deadline: Deadline) -> Iterator[Unreadable]:
+    """Yield the records of a shard that are set aside, each with its fault, as far as the deadline allows."""
+    slot = aside_slot(shard)
+    for page in read_slot_pages(engine, slot, READ_AT_ONCE):
+        if not deadline.allows(engine.clock.now()):
+            return
+        yield from page.unreadable
+        read = engine.store.get_many([entry.run_id for entry in page.items], deadline)
+        yield from read.unreadable.values()
+        yield from (_facts(run) for run in read.found.values() if run.slot == slot)
+
+
+def _facts(run: Record) -> Unreadable:
+    why = run.aside_why or "it can be read now"
+    return Unreadable(run.run_id, why, run.tenant, run.kind, run.status, run.slot, run.aside_since)

@@ -7,18 +7,19 @@ from typing import Final
 
 from onthedot.core import lifecycle
 from onthedot.core.errors import PreconditionFailed, Unavailable
-from onthedot.core.given_up import store_given_up, with_given_up
 from onthedot.core.ids import fresh_generation
 from onthedot.core.moves import Move, applied
 from onthedot.core.outcomes import current_record, is_record_written, is_written
 from onthedot.core.records import Kind, Record
-from onthedot.core.stamp import schedule_soon
+from onthedot.core.stamp import store_given_up
 from onthedot.engine import Engine
 from onthedot.events import handle
 from onthedot.jobs import changes
 from onthedot.jobs.change_log import ChangeAction, ChangeNote, noted
 from onthedot.jobs.changes import JobChange
+from onthedot.jobs.given_up import with_given_up
 from onthedot.jobs.list_runs import read_job
+from onthedot.jobs.schedule_soon import schedule_soon
 
 TRIES: Final = 8
 

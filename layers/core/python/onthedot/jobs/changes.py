@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from onthedot.core import start_window
 from onthedot.core.choices import Priority
 from onthedot.core.errors import JobConflict
 from onthedot.core.ids import fresh_generation
@@ -16,6 +15,7 @@ from onthedot.core.listing import listed_under
 from onthedot.core.moves import Expect, Move
 from onthedot.core.records import SCHEDULED, STAMPING, Definition, Kind, Record, Status
 from onthedot.core.slots import Deployment, Placement, fire_slot, place, shard_of
+from onthedot.core.start_window import last_start
 from onthedot.schedules.schedule import Recurrence, fires_between, next_fire
 
 MOST_STAMPED_AHEAD: Final = 10_000
@@ -71,7 +71,7 @@ def resume(job: Record, now: int, deployment: Deployment) -> Move | None:
     if job.kind is Kind.EVENT:
         return Move(job.run_id, _as_read(job), Status.ACTIVE, _touched(job))
     placed = place(job.job_id, job.due_at, now, deployment)
-    changes = {**_touched(job), **_placed_anew(placed), **start_window.counted_from_now(job, now)}
+    changes = {**_touched(job), **_placed_anew(placed), **counted_from_now(job, now)}
     return Move(job.run_id, _as_read(job), placed.status, changes)
 
 
@@ -108,7 +108,7 @@ def change(job: Record, patch: JobChange, now: int, deployment: Deployment) -> M
 def assign(job: Record, pool: str, now: int, deployment: Deployment) -> Move:
     """Make a waiting one-off job due now, for a worker of this pool. Its earlier messages become void."""
     placed = place(job.job_id, now, now, deployment)
-    changes = {**_touched(job), **_placed_anew(placed), **start_window.counted_from_now(job, now)}
+    changes = {**_touched(job), **_placed_anew(placed), **counted_from_now(job, now)}
     changes |= {"due_at": now, "pool": pool}
     return Move(job.run_id, _as_read(job), placed.status, changes)
 
@@ -203,7 +203,7 @@ def _start_window(job: Record, patch: JobChange) -> dict[str, Any]:
     if is_free or (patch.at is None and "start_within_seconds" not in patch.record):
         return {}
     seconds = patch.record.get("start_within_seconds", job.start_within_seconds)
-    return start_window.changed(job, patch.at, seconds)
+    return changed_limit(job, patch.at, seconds)
 
 
 def _as_read(job: Record, **more: Any) -> Expect:
@@ -224,3 +224,18 @@ def _placed_anew(placed: Placement) -> dict[str, Any]:
     """Return the fields of a job that is placed anew. At its gates it is a newcomer again."""
     anew = {"slot": placed.slot, "generation": fresh_generation(), "claim_token": None, "resends": 0}
     return {**anew, "woken": None, "reason": None}
+
+
+def counted_from_now(run: Record, now: int) -> dict[str, Any]:
+    """Return the changes of a run that a client resumes or assigns: its time counts from now, if it has one."""
+    if run.start_by is None:
+        return {}
+    return {"start_by": max(run.start_by, last_start(now, run.start_within_seconds) or 0)}
+
+
+def changed_limit(run: Record, at: int | None, seconds: int | None) -> dict[str, Any]:
+    """Return the changes of a run that gets this limit, from its new time `at` or the same instant as before."""
+    before = run.start_within_seconds
+    if at is None:
+        at = run.fire_time if run.start_by is None or before is None else run.start_by - before * 1000
+    return {"start_by": last_start(at, seconds)}

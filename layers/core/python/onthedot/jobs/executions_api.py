@@ -14,10 +14,10 @@ from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import milliseconds
 from onthedot.core import json_text
 from onthedot.core.errors import InvalidRequest, Problem
-from onthedot.core.finish import short_result, whole_result
 from onthedot.core.ports import RESULT_BYTES, Answer
 from onthedot.core.progress import MAX_TEXT, ProgressReport
 from onthedot.jobs import executions_views
+from onthedot.jobs.contents import short_result, whole_result
 from onthedot.jobs.executions_views import ExecutionsView, ExecutionView, KeptView, SkippedView
 from onthedot.jobs.find_runs import RunQuery, find_runs
 from onthedot.jobs.list_runs import list_runs, read_job, read_run

@@ -8,11 +8,11 @@ from typing_extensions import TypedDict
 from onthedot.api.times import show_time
 from onthedot.core.clock import format_instant
 from onthedot.core.errors import Unreadable
-from onthedot.core.finish import ShownResult
 from onthedot.core.lifecycle import deadline_of
 from onthedot.core.records import SCHEDULED, Attempt, Definition, Kind, Record, Status
 from onthedot.core.traces import span_id_of, trace_id_of
 from onthedot.gates.explained import name_gate
+from onthedot.jobs.contents import ShownResult
 from onthedot.jobs.shown import shown_run_status
 from onthedot.jobs.shown_runs import ShownRun
 from onthedot.targets.types import one_line

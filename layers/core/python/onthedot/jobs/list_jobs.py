@@ -13,10 +13,11 @@ from typing import Final
 
 from onthedot.core import patience
 from onthedot.core.errors import Unavailable, Unreadable
-from onthedot.core.listing import FactFilter, facts_of, listing_partitions
+from onthedot.core.listing import listing_partitions
 from onthedot.core.ports import Deadline, ListEntry, Page
 from onthedot.core.records import Kind, Record, Status
 from onthedot.engine import Engine
+from onthedot.jobs.facts import FactFilter, facts_of
 from onthedot.jobs.list_runs import next_fire_of
 from onthedot.jobs.shown import shown_status
 

@@ -18,7 +18,6 @@ from onthedot.core import json_text
 from onthedot.core.choices import Priority
 from onthedot.core.clock import format_instant
 from onthedot.core.errors import InvalidRequest, OnthedotError, Problem, Unreadable
-from onthedot.core.listing import FactFilter, facts_of
 from onthedot.core.records import STAMPING, Kind, Record
 from onthedot.jobs.answers import refused_view
 from onthedot.jobs.bulk import BulkAction, BulkActor, BulkStep, act_on_ids, act_on_jobs, count_ids, count_jobs
@@ -31,6 +30,7 @@ from onthedot.jobs.executions_views import (
     reason_of,
     unreadable_view,
 )
+from onthedot.jobs.facts import FactFilter, facts_of
 from onthedot.jobs.list_jobs import JobQuery, ListedJob, list_jobs
 from onthedot.jobs.list_runs import read_ended
 from onthedot.schedules.schedule import CronSchedule

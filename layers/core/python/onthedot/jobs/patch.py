@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from onthedot.core.errors import InvalidRequest, Problem
 from onthedot.core.find_pool import smallest_pool
-from onthedot.core.payloads import Owner, store_payload
 from onthedot.core.records import Definition, Kind, Record
 from onthedot.engine import Engine
 from onthedot.gates.manage import GateCheck
 from onthedot.jobs.change import change_job
 from onthedot.jobs.changes import JobChange
+from onthedot.jobs.contents import Owner, store_payload
 from onthedot.jobs.place_job import choose_pool
 from onthedot.jobs.release_runs import release_runs
 from onthedot.jobs.spec import CHANGEABLE, Has, Stored, changed, stored_in

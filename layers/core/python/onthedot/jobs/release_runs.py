@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from onthedot.core import lifecycle, patience
+from onthedot.core import patience
 from onthedot.core.errors import OnthedotError
 from onthedot.core.gate_names import QUEUE, TENANT, TURN, gate_of_slot
 from onthedot.core.ids import fresh_generation
@@ -14,6 +14,7 @@ from onthedot.core.ports import Deadline
 from onthedot.core.records import Record, Status
 from onthedot.core.send import send_runs
 from onthedot.engine import Engine
+from onthedot.gates import run_moves
 from onthedot.schedules.choices import OverlapPolicy
 
 _LOG: Final = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ def _release(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> int:
         return 0
     now = engine.clock.now()
     moves = [
-        lifecycle.release(run, now, fresh_generation=fresh_generation(), deployment=engine.deployment) for run in runs
+        run_moves.release(run, now, fresh_generation=fresh_generation(), deployment=engine.deployment) for run in runs
     ]
     moved = [applied(run, move) for run, move in zip(runs, moves, strict=True)]
     outcomes = engine.store.move_many(moves, deadline)

@@ -17,10 +17,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
 from onthedot.core import json_text
-from onthedot.core.payloads import owner_of
 from onthedot.core.ports import Deadline, ListedBlobs, ReadRecords
 from onthedot.core.schema import PASSES, PAYLOADS
 from onthedot.engine import Engine
+from onthedot.jobs.contents import owner_of
 
 _LOG: Final = logging.getLogger(__name__)
 NOTE: Final = f"{PASSES}payloads"

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from onthedot.core import patience
 from onthedot.core.errors import Unavailable
-from onthedot.core.finish import ShownResult, short_result
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Definition, Kind, Record
 from onthedot.engine import Engine
+from onthedot.jobs.contents import ShownResult, short_result
 
 _OF_JOBS = frozenset({Kind.STAMPED, Kind.SKIPPED_RANGE})
 """The kinds of records that have no definition of their own."""

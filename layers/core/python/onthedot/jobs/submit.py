@@ -14,17 +14,17 @@ from onthedot.core.errors import IdempotencyConflict, InvalidRequest, OnthedotEr
 from onthedot.core.ids import fresh_generation, fresh_job_id, job_id_for_key
 from onthedot.core.listing import listed_under
 from onthedot.core.outcomes import Outcome, is_own, record_after_create
-from onthedot.core.payloads import Owner, store_payload
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Definition, Kind, Record, Status
 from onthedot.core.slots import fire_slot, shard_of
-from onthedot.core.stamp import schedule_all_soon, schedule_soon
 from onthedot.core.start_window import last_start
 from onthedot.engine import Engine
 from onthedot.events import handle
 from onthedot.gates.manage import GateCheck
 from onthedot.jobs.change_log import created_by
+from onthedot.jobs.contents import Owner, store_payload
 from onthedot.jobs.place_job import choose_pool, place_run
+from onthedot.jobs.schedule_soon import schedule_all_soon, schedule_soon
 from onthedot.jobs.spec import Stored, of_new
 from onthedot.schedules.schedule import (
     Recurrence,

@@ -8,8 +8,8 @@ from typing import Final
 
 from onthedot.core.choices import Priority
 from onthedot.core.errors import InvalidRequest, Problem
-from onthedot.core.metrics import lateness_of
 from onthedot.core.records import Kind, Record, Status
+from onthedot.metrics import lateness_of
 
 BOUNDS_MS: Final[tuple[int, ...]] = tuple(digit * 10**power for power in range(7) for digit in (1, 2, 5))
 """Upper bounds of the buckets, in milliseconds: 1, 2, 5, 10, 20, 50 … up to 5,000 seconds."""

@@ -14,7 +14,7 @@ from onthedot.core.ids import job_id_of
 from onthedot.core.listing import listing_partitions
 from onthedot.core.ports import Deadline, SlotEntry
 from onthedot.core.records import Kind, Record, Status
-from onthedot.core.send import read_slot_entries
+from onthedot.core.send import read_slot_pages
 from onthedot.core.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, slot_bucket, slot_name
 from onthedot.engine import Engine
 from onthedot.schedules.choices import MisfirePolicy
@@ -286,9 +286,9 @@ def _read(survey: Survey, slot: str) -> _ReadSlot:
     read = _ReadSlot()
     if not survey.has_time or not survey.has_room:
         return read
-    for entries in read_slot_entries(survey.engine, slot, _SLOTS_AT_ONCE):
-        read.entries += [entry for entry in entries if entry.tenant == survey.tenant]
-        read.seen += len(entries)
+    for page in read_slot_pages(survey.engine, slot, _SLOTS_AT_ONCE):
+        read.entries += [entry for entry in page.items if entry.tenant == survey.tenant]
+        read.seen += len(page.items)
         if read.seen >= MOST_ENTRIES or not survey.has_time:
             return read
     read.is_complete = True

@@ -6,7 +6,7 @@ that is due happens at its exact time, in order, in the calling thread.
 
 import gc
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -14,8 +14,11 @@ from enum import Enum
 from typing import Final, Protocol
 
 from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.claim import Pass, claim_slot
 from onthedot.core.clock import VirtualClock
-from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, RunQueues
+from onthedot.core.engine import Core
+from onthedot.core.ids import fresh_generation
+from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, RunQueues, Tick
 from onthedot.core.progress import LatestProgress
 from onthedot.core.records import Record
 from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
@@ -23,7 +26,8 @@ from onthedot.core.send import message_for
 from onthedot.core.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
 from onthedot.core.start import Done, Verdict
 from onthedot.core.stopping import Stop
-from onthedot.core.tick import dispatch_slots
+from onthedot.core.sweep import sweep_slot
+from onthedot.core.tick import guarded
 from onthedot.engine import Engine
 
 TICK_MS: Final = 80_000
@@ -240,3 +244,17 @@ class FaultyWorker(Performer):
         if struck.fault is Fault.DIES_BEFORE_FINISH:
             raise WorkerDied
         return struck.answer if struck.fault is Fault.FAILS_AFTER_CALL else answer
+
+
+def dispatch_slots(
+    engine: Core, fire_slots: Sequence[str], watch_slots: Sequence[str], deadline: Deadline
+) -> Counter[str]:
+    """Claim the runs of the fire slots, sweep the watch slots, and return the counts of the tick."""
+    now = engine.clock.now()
+    tick_id = fresh_generation()
+    work = Pass(engine, Tick(0, (0,), now, tick_id), now, deadline, f"{tick_id}/{fresh_generation()}")
+    for slot in fire_slots:
+        guarded(work, slot, lambda: claim_slot(work, slot))  # noqa: B023 - called at once
+    for slot in watch_slots:
+        guarded(work, slot, lambda: sweep_slot(work, slot))  # noqa: B023 - called at once
+    return work.counts

@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from onthedot.engine import Engine
     from onthedot.engines.aws.dynamodb.items import DynamoItems
     from onthedot.engines.aws.eventbridge_bus import EventBridgeBus
-    from onthedot.engines.aws.s3_blobs import LazyBlobs
-    from onthedot.engines.aws.sqs.dead_events import SqsDeadEvents
+    from onthedot.engines.aws.s3_blobs import S3Blobs
+    from onthedot.engines.aws.sqs.dead_letters import SqsDeadEvents, SqsDeadLetters
     from onthedot.engines.aws.sqs.ticks import SqsTickQueue
-    from onthedot.engines.aws.sqs.undeliverable import SqsDeadLetters
-    from onthedot.gates.limit_store import LimitsStore
     from onthedot.settings import (
         ApiSettings,
         AuditorSettings,
@@ -102,10 +100,10 @@ def engine_of(settings: "StoreSettings", *, dynamodb: Any = None, sqs: Any = Non
     )
 
 
-def blobs_in(bucket: str) -> "LazyBlobs":
-    from onthedot.engines.aws.s3_blobs import S3_OPTIONS, LazyBlobs  # noqa: PLC0415 - as above
+def blobs_in(bucket: str) -> "S3Blobs":
+    from onthedot.engines.aws.s3_blobs import S3_OPTIONS, S3Blobs  # noqa: PLC0415 - as above
 
-    return LazyBlobs(lambda: client("s3", config=CONFIG.merge(S3_OPTIONS)), bucket)
+    return S3Blobs(lambda: client("s3", config=CONFIG.merge(S3_OPTIONS)), bucket)
 
 
 def api_engine(settings: "ApiSettings") -> "Engine":
@@ -117,7 +115,7 @@ def worker_engine(settings: "WorkerSettings") -> "Engine":
 
 
 def events_engine(settings: "EventsSettings") -> "tuple[Engine, SqsDeadEvents]":
-    from onthedot.engines.aws.sqs.dead_events import QUEUE, SqsDeadEvents  # noqa: PLC0415 - as above
+    from onthedot.engines.aws.sqs.dead_letters import QUEUE, SqsDeadEvents  # noqa: PLC0415 - as above
 
     sqs = client("sqs")
     engine = engine_of(settings, sqs=sqs, blobs=blobs_in(settings.blob_bucket))
@@ -144,12 +142,6 @@ def auditor_engine(settings: "AuditorSettings", **connection: Any) -> "Engine":
     """Return the auditor's engine. A command passes the region, the endpoint and the keys as `connection`."""
     dynamodb, sqs = client("dynamodb", **connection), client("sqs", **connection)
     return engine_of(settings, dynamodb=dynamodb, sqs=sqs)
-
-
-def limits_store(table: str, **connection: Any) -> "LimitsStore":
-    from onthedot.gates.limit_store import LimitsStore  # noqa: PLC0415 - as above
-
-    return LimitsStore(items_of(table, **connection), SystemClock())
 
 
 def shard_store(table: str, **connection: Any) -> "ShardStore":
@@ -193,7 +185,7 @@ def tick_queue(settings: "PlannerSettings | DispatcherSettings") -> "SqsTickQueu
 
 
 def dead_letters(settings: "PlannerSettings") -> "SqsDeadLetters":
-    from onthedot.engines.aws.sqs.undeliverable import SqsDeadLetters  # noqa: PLC0415 - as above
+    from onthedot.engines.aws.sqs.dead_letters import SqsDeadLetters  # noqa: PLC0415 - as above
 
     return SqsDeadLetters(client("sqs"), [settings.queue_base + key for key in settings.dead_letters], SystemClock())
 

@@ -11,12 +11,11 @@ from onthedot.core.ports import Blobs, Clock
 from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
 from onthedot.engine import Engine
-from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.s3_blobs import NoBlobs
 from onthedot.engines.aws.sqs.queues import SHORT_POLL_SECONDS, SqsRunQueues
-from onthedot.engines.freezing import FreezableStore
+from onthedot.engines.store_around import AnnouncingStore, FreezableStore
 from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.grouped import GroupedGates
 from onthedot.gates.limit_store import LimitsStore
@@ -81,7 +80,6 @@ def aws_engine(
 
 
 def deployment_of(settings: StoreSettings) -> Deployment:
-    """Return the deployment that these settings describe."""
     allowed = settings.allow_list if isinstance(settings, ApiSettings | WorkerSettings) else {}
     return Deployment(
         settings.shards,

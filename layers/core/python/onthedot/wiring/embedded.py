@@ -18,8 +18,7 @@ from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database, NewerFile
 from onthedot.engines.sqlite.file_lock import AlreadyServed, FileLock
 from onthedot.engines.sqlite.group_commit import GroupCommit
-from onthedot.engines.sqlite.lease_waits import SqliteLeaseWaits
-from onthedot.engines.sqlite.live_queues import LiveQueues
+from onthedot.engines.sqlite.live_queues import LiveQueues, SqliteLeaseWaits
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.targets.rules import AllowList
 from onthedot.wiring.sqlite import SqliteEngine
@@ -35,8 +34,6 @@ _PULLED: Final = frozenset({"http", "grpc", "shell", "python"})
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The parts of the embedded engine that a server needs."""
-
     engine: Engine
     database: Database
     writer: GroupCommit
@@ -46,7 +43,6 @@ class Embedded:
     blobs: SqliteBlobs
 
     def close(self) -> None:
-        """Commit all that was submitted, and close the file."""
         self.writer.close()
         self.database.close()
 
@@ -72,7 +68,6 @@ def owned_database(path: Path) -> Iterator[Database]:
 
 
 def embedded(database: Database, clock: Clock, deployment: Deployment) -> Embedded:
-    """Return the engine of a server on this database."""
     made = SqliteEngine.on(database, clock, deployment, remembers=True)
     queues = LiveQueues(database, clock)
     engine = replace(

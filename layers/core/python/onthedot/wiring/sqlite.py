@@ -7,18 +7,17 @@ from onthedot.access.signing_store import SigningStore
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.token_store import TokenStore
 from onthedot.core.pass_progress import ProgressStore
-from onthedot.core.ports import Clock, DueIndex, RunStore
+from onthedot.core.ports import Clock, DueIndex, RunQueues, RunStore
 from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
 from onthedot.engine import Engine
-from onthedot.engines.announcing import AnnouncingStore
-from onthedot.engines.freezing import FreezableStore
 from onthedot.engines.live_records import LiveRecords
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
-from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
+from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.store_around import AnnouncingStore, FreezableStore
 from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.limit_store import LimitsStore
 from onthedot.gates.state_store import GateStore
@@ -45,8 +44,7 @@ class SqliteEngine:
     database: Database
     deployment: Deployment
     store: AnnouncingStore
-    queues: SqliteRunQueues
-    ticks: SqliteTickQueue
+    queues: RunQueues
     items: SqliteItems
     progress: ProgressStore
     tokens: TokenStore
@@ -90,8 +88,7 @@ class SqliteEngine:
             database,
             deployment,
             AnnouncingStore(records, shards, clock, deployment.shards),
-            SqliteRunQueues(database, clock),
-            SqliteTickQueue(database, clock),
+            LiveQueues(database, clock),
             items,
             ProgressStore(items),
             TokenStore(items, clock),
@@ -111,7 +108,6 @@ class SqliteEngine:
 
     @property
     def engine(self) -> Engine:
-        """The ports that scheduling needs."""
         return Engine(
             points=FeaturePoints(),
             store=FreezableStore(self.store, self.stage),

@@ -1,4 +1,4 @@
-"""The embedded engine on a copy of its file, for a command that reads the data of a server beside it."""
+"""A copy of the embedded engine's file, and an engine on it, for commands that run beside a server."""
 
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +12,8 @@ from onthedot.engines.sqlite.backup import copy_database
 from onthedot.engines.sqlite.database import Database
 from onthedot.wiring.embedded import HISTORY_DAYS, LOOKAHEAD, SHARDS
 from onthedot.wiring.sqlite import SqliteEngine
+
+__all__ = ["copy_database", "engine_on_copy"]
 
 
 @contextmanager

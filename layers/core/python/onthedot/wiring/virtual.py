@@ -11,12 +11,12 @@ from onthedot.core.pools import PULL_STORAGE_MB, Pool, PoolKind, Pools
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.slots import Deployment
 from onthedot.engine import Engine
-from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.live_records import LiveRecords
 from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.memory import MemoryDatabase
 from onthedot.engines.sqlite.outlook import SqliteOutlook
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.store_around import AnnouncingStore
 from onthedot.wiring.sqlite import SqliteEngine
 
 KEPT_DAYS: Final = 36_500

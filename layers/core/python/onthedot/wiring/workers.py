@@ -40,12 +40,6 @@ def push_targets(settings: WorkerSettings, engine: Engine) -> "TargetRouter":
 
 
 def aws_factories(engine: Engine, calls_role: str) -> dict[str, Callable[[], Performer]]:
-    """Return the performers of `lambda` and `aws` targets. They obey the allow-list of the stage.
-
-    Both call with the credentials of this role, which is assumed when a job first needs it. Without a role they call
-    with the credentials of the process.
-    """
-
     @cache
     def make() -> Callable[..., Any]:
         from onthedot.targets.aws.clients import make_client, session_of  # noqa: PLC0415 - made when first called
@@ -70,7 +64,7 @@ def aws_factories(engine: Engine, calls_role: str) -> dict[str, Callable[[], Per
 def direct_source(settings: WorkerSettings, pool: str) -> "tuple[DirectWorkSource, Engine]":
     """Return the work source of a pull worker with AWS credentials. It checks its clock against each reply of AWS."""
     from onthedot.engines.aws.sqs.queues import LONG_POLL_SECONDS  # noqa: PLC0415 - Lambda workers need none of this
-    from onthedot.engines.counting import counted  # noqa: PLC0415 - as above
+    from onthedot.engines.store_around import counted  # noqa: PLC0415 - as above
     from onthedot.observability import Metrics, write_to_log  # noqa: PLC0415 - as above
     from onthedot.worker.direct_source import ClockCheck, DirectWorkSource  # noqa: PLC0415 - as above
 

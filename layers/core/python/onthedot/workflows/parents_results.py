@@ -5,10 +5,10 @@ from typing import Any
 
 from onthedot.core import json_text, patience
 from onthedot.core.errors import Unavailable
-from onthedot.core.finish import result_link
 from onthedot.core.ports import RESULT_BYTES, Deadline
 from onthedot.core.records import Record
 from onthedot.engine import Engine
+from onthedot.jobs.contents import result_link
 
 
 def with_parents(engine: Engine, run: Record, payload: bytes) -> bytes:

@@ -8,10 +8,10 @@ from typing import Final
 from onthedot.core.choices import Requirements, RetryPolicy
 from onthedot.core.errors import InvalidRequest, Problem
 from onthedot.core.find_pool import smallest_pool
-from onthedot.core.payloads import store_payload
 from onthedot.core.records import Definition, Record
 from onthedot.engine import Engine
 from onthedot.gates.manage import GateCheck
+from onthedot.jobs.contents import store_payload
 from onthedot.jobs.place_job import refuse_forbidden
 from onthedot.jobs.submit import JobRequest, check_times, submit_job, submit_or_repeat
 from onthedot.schedules.schedule import fire_time_problems

@@ -14,11 +14,12 @@ from onthedot.cli.credentials import (
     table_options,
     use_local_aws,
 )
+from onthedot.cli.operations.retire_shards import Retirement, retire_shards
 from onthedot.cli.output import counted, document_option, print_document, print_rows, progress
 from onthedot.core.clock import SystemClock, format_instant
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import DueIndex
-from onthedot.core.shards import Retirement, ShardStore, retire_shards
+from onthedot.core.shards import ShardStore
 from onthedot.core.slots import BUCKET_MS, bucket_of
 from onthedot.settings import PREFIX
 

@@ -287,7 +287,7 @@ def backup(file: Path, data: Path | None, force: bool, as_json: bool) -> None:
     Example:
       onthedot backup onthedot-monday.db
     """
-    from onthedot.wiring.sqlite_backup import copy_database  # noqa: PLC0415 - loads the engine
+    from onthedot.wiring.sqlite_copy import copy_database  # noqa: PLC0415 - loads the engine
 
     source = data or _data_file()
     if file.exists() and source.exists() and file.samefile(source):

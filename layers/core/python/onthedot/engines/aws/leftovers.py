@@ -53,7 +53,6 @@ def pause(backoff: Backoff, clock: Clock, deadline: Deadline) -> bool:
 
 
 def first_backoff() -> Backoff:
-    """Return the pauses between the tries of a call."""
     return Backoff(_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS)
 
 

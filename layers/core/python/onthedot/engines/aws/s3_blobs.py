@@ -26,11 +26,18 @@ _TEXT: Final = "text/plain; charset=utf-8"
 
 
 class S3Blobs:
-    """A `Blobs` in one bucket. Make its client with `S3_OPTIONS`."""
+    """A `Blobs` in one bucket. Its client, which needs `S3_OPTIONS`, is made at the first use.
 
-    def __init__(self, client: "S3Client", bucket: str) -> None:
-        self._client = client
+    Making the client takes a tenth of a cold start, and few payloads are large.
+    """
+
+    def __init__(self, make_client: Callable[[], "S3Client"], bucket: str) -> None:
+        self._make_client = make_client
         self._bucket = bucket
+
+    @cached_property
+    def _client(self) -> "S3Client":
+        return self._make_client()
 
     def put(self, key: str, content: bytes) -> None:
         with translated("put blob"):
@@ -67,36 +74,6 @@ class S3Blobs:
             return self._client.generate_presigned_url(
                 "get_object", Params={"Bucket": self._bucket, "Key": key}, ExpiresIn=seconds
             )
-
-
-class LazyBlobs:
-    """A `Blobs` in S3 whose client is made at the first use.
-
-    Making the client takes a tenth of a cold start, and few payloads are large.
-    """
-
-    def __init__(self, make_client: Callable[[], "S3Client"], bucket: str) -> None:
-        self._make_client = make_client
-        self._bucket = bucket
-
-    @cached_property
-    def _blobs(self) -> S3Blobs:
-        return S3Blobs(self._make_client(), self._bucket)
-
-    def put(self, key: str, content: bytes) -> None:
-        self._blobs.put(key, content)
-
-    def get(self, key: str) -> bytes | None:
-        return self._blobs.get(key)
-
-    def keys(self, prefix: str, after: str, limit: int) -> Sequence[str]:
-        return self._blobs.keys(prefix, after, limit)
-
-    def delete(self, keys: Sequence[str]) -> None:
-        self._blobs.delete(keys)
-
-    def link(self, key: str, seconds: int) -> str | None:
-        return self._blobs.link(key, seconds)
 
 
 class NoBlobs:

@@ -20,8 +20,6 @@ class BadBackup(OnthedotError):
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A copy that was checked."""
-
     records: int
     size: int
 

@@ -28,7 +28,6 @@ class FileLock:
         os.write(self._descriptor, f"{os.getpid()}\n".encode())
 
     def close(self) -> None:
-        """Give the right back."""
         os.close(self._descriptor)
 
     def __enter__(self) -> Self:

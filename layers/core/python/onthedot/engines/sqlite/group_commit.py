@@ -83,7 +83,6 @@ class GroupCommit:
             self._waker.wake()
 
     def run(self, do: Callable[[], Result]) -> Result:
-        """Do the operation, and return its result when it is on disk. Raise its error, or Unavailable."""
         if threading.current_thread() is self.thread:
             return do()
         ended = threading.Lock()

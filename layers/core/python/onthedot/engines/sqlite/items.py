@@ -46,14 +46,10 @@ QUERY: Final = (
 _AFTER_ALL: Final = "\U0010ffff"
 """Sorts after all other characters."""
 
-Edit = Callable[[Values | None], Values | None]
-"""Returns the new values of an item. None: it stays as it is."""
 _encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=sorted).encode
 
 
 class SqliteItems:
-    """The `Items` of the embedded engine. No read lags."""
-
     def __init__(self, database: Database, clock: Clock, page_size: int = PAGE) -> None:
         self._database = database
         self._clock = clock

@@ -9,7 +9,8 @@ import heapq
 import itertools
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,10 +19,11 @@ from onthedot.core.pools import MOST_RECEIVES, PoolKind
 from onthedot.core.ports import Clock, Deadline, QueueCounts, Received, RunMessage
 from onthedot.core.schema import PRIORITIES
 from onthedot.core.slots import queue_key
+from onthedot.core.stopping import Stop
 from onthedot.engines.sqlite.database import Database
-from onthedot.engines.sqlite.messages import MAX_HIDE_SECONDS
 
 MAX_MESSAGES: Final = 10
+MAX_HIDE_SECONDS: Final = 12 * 3600
 LONGEST_PAUSE_MS: Final = 30_000
 """The longest wait without a look at the clock, which may be set ahead."""
 _RECEIVES: Final = MOST_RECEIVES[PoolKind.PULL]
@@ -29,8 +31,6 @@ _RECEIVES: Final = MOST_RECEIVES[PoolKind.PULL]
 
 @dataclass(slots=True)
 class _Letter:
-    """A message in a queue."""
-
     message: RunMessage
     number: str
     """A text that no other message has, also none of another process."""
@@ -53,7 +53,6 @@ class _Queue:
         self.dead = 0
 
     def first(self) -> _Letter | None:
-        """Return the message that can be received first."""
         while self.heap:
             _, place, letter = self.heap[0]
             if not letter.is_gone and letter.place == place:
@@ -62,11 +61,9 @@ class _Queue:
         return None
 
     def letters(self) -> list[_Letter]:
-        """Return all messages."""
         return [letter for _, place, letter in self.heap if not letter.is_gone and letter.place == place]
 
     def forget(self, letter: _Letter) -> None:
-        """Take a message out of the queue."""
         letter.is_gone = True
         if self.latest.get(_scheduling(letter.message)) is letter:
             del self.latest[_scheduling(letter.message)]
@@ -97,7 +94,6 @@ class LiveQueues:
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
     ) -> Sequence[Received]:
-        """Return at most ten messages that are due. With `wait_ms`, wait for the first one."""
         until = self._clock.now() + wait_ms
         with self._lock:
             while True:
@@ -134,13 +130,11 @@ class LiveQueues:
             return ()
 
     def wake(self) -> None:
-        """Let all threads that wait look again."""
         with self._lock:
             for changed in self._changed.values():
                 changed.notify_all()
 
     def delete(self, received: Received) -> None:
-        """Delete a message, unless it was received again since."""
         with self._lock:
             found = self._found(received)
             if found is not None:
@@ -148,7 +142,6 @@ class LiveQueues:
                 del found[0].hidden[received.receipt]
 
     def hide(self, received: Received, milliseconds: int) -> None:
-        """Give a received message back. It is visible again after this time."""
         wait = min(max(milliseconds, 0), MAX_HIDE_SECONDS * 1000)
         with self._lock:
             found = self._found(received)
@@ -157,7 +150,6 @@ class LiveQueues:
                 self._notify(received.message.pool)
 
     def visible(self, pool: str, priority: Priority) -> int:
-        """Return the number of messages that can be received now."""
         return self.counts(pool, priority).visible
 
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
@@ -168,18 +160,11 @@ class LiveQueues:
             ages = (now - letter.message.due_at for letter in letters if letter.visible_at <= now)
             return max(ages, default=None)
 
-    def next_visible_at(self, pool: str, priority: Priority) -> int | None:
-        """Return the time at which the first message can be received, or None when the queue is empty."""
-        with self._lock:
-            return self._next(pool, [priority])
-
     def next_at(self, pool: str) -> int | None:
-        """Return the time at which the first message of a pool can be received, or None when its queues are empty."""
         with self._lock:
             return self._next(pool, PRIORITIES)
 
     def counts(self, pool: str, priority: Priority) -> QueueCounts:
-        """Return the number of messages in each state."""
         now = self._clock.now()
         with self._lock:
             queue = self._queue(pool, priority)
@@ -261,3 +246,52 @@ def _scheduling(message: RunMessage) -> tuple[str, str]:
 
 def _receipt(letter: _Letter) -> str:
     return f"{letter.number}/{letter.receives}"
+
+
+class _Wait:
+    def __init__(self, queues: LiveQueues, gone: Stop) -> None:
+        self._queues = queues
+        self._gone = gone
+        self.has_ended = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.has_ended or self._gone.reason is not None
+
+    def receive(
+        self, pool: str, priorities: Sequence[Priority], *, visibility_ms: int, until: int
+    ) -> Sequence[Received]:
+        return self._queues.receive_first(
+            pool, priorities, visibility_ms=visibility_ms, until=until, is_over=lambda: self.is_over
+        )
+
+
+class SqliteLeaseWaits:
+    def __init__(self, queues: LiveQueues) -> None:
+        self._queues = queues
+        self._lock = threading.Lock()
+        self._waits: dict[str, list[_Wait]] = {}
+
+    @contextmanager
+    def of(self, worker_id: str, gone: Stop) -> Iterator[_Wait]:
+        """Register the wait of a lease, so that no call of `end` is missed from now on."""
+        wait = _Wait(self._queues, gone)
+        with self._lock:
+            self._waits.setdefault(worker_id, []).append(wait)
+        try:
+            with gone.interrupting(self._queues.wake):
+                yield wait
+        finally:
+            with self._lock:
+                self._waits[worker_id].remove(wait)
+                if not self._waits[worker_id]:
+                    del self._waits[worker_id]
+
+    def end(self, worker_id: str) -> None:
+        """Let the leases of this worker that wait look once more."""
+        with self._lock:
+            waits = list(self._waits.get(worker_id, ()))
+        for wait in waits:
+            wait.has_ended = True
+        if waits:
+            self._queues.wake()

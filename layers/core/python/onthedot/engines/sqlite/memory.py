@@ -20,22 +20,17 @@ class MemoryDatabase(Database):
         self._atomic = _Atomic(self._connection)
 
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:  # type: ignore[override]
-        """Commit at the end, or roll back on any error."""
         return self._atomic if hasattr(self, "_atomic") else super().transaction()
 
     def statement(self) -> AbstractContextManager[sqlite3.Connection]:  # type: ignore[override]
-        """Give the connection for one statement that writes."""
         return self._open
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:  # type: ignore[override]
-        """Give the connection for reads."""
         return self._open
 
 
 @dataclass(slots=True)
 class _Open:
-    """Gives the connection, and does nothing else."""
-
     connection: sqlite3.Connection
 
     def __enter__(self) -> sqlite3.Connection:
@@ -47,8 +42,6 @@ class _Open:
 
 @dataclass(slots=True)
 class _Atomic:
-    """Begins and ends transactions, and their parts."""
-
     connection: sqlite3.Connection
     depth: int = 0
 

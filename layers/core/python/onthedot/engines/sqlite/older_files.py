@@ -29,7 +29,6 @@ def _give_ids_to_tokens(connection: sqlite3.Connection) -> None:
 
 
 def _list_by_kind(connection: sqlite3.Connection) -> None:
-    """List recurring and event jobs apart from one-off jobs."""
     query = "SELECT run_id, tenant, kind FROM runs WHERE kind IN (?, ?) AND listed_under IS NOT NULL"
     jobs = connection.execute(query, (Kind.RECURRING, Kind.EVENT)).fetchall()
     moved = [(listed_under(job["tenant"], job["run_id"], Kind(job["kind"])), job["run_id"]) for job in jobs]

@@ -41,13 +41,11 @@ class SqliteOutlook:
         object.__setattr__(self, "_bounds", _bounds_of(self.shard))
 
     def first_buckets(self) -> tuple[int, int]:
-        """Return the buckets of the earliest fire slot and the earliest watch slot that have entries, or NEVER."""
         with self.database.reading() as connection:
             fire, *watch = connection.execute(_FIRST, self._bounds).fetchone()
         return _bucket(fire), min(map(_bucket, watch))
 
     def slots_until(self, kind: SlotKind, bucket: int) -> Sequence[str]:
-        """Return the slots with entries up to a bucket, the earliest first."""
         with self.database.reading() as connection:
             rows = connection.execute(_UNTIL, (slot_name(kind, self.shard, 0), slot_name(kind, self.shard, bucket)))
             return [row["slot"] for row in rows]

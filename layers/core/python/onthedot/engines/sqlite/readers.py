@@ -37,7 +37,6 @@ class Readers:
             self._free.append(connection)
 
     def close(self) -> None:
-        """Close all connections."""
         with self._lock:
             opened, self._all = self._all, []
             self._free.clear()

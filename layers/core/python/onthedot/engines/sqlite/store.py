@@ -1,24 +1,25 @@
 """Records in SQLite. Every move is one conditional UPDATE, as every move on AWS is one conditional write."""
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
+from onthedot.core.choices import Priority
 from onthedot.core.errors import UnreadableRecord
 from onthedot.core.ids import stamped_run_id
-from onthedot.core.listing import ALWAYS, Window, dead_letter_partitions
+from onthedot.core.listing import ALWAYS, JobFacts, Window, dead_letter_partitions, makes_graph
 from onthedot.core.moves import Move, applied
 from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry
-from onthedot.core.records import Record
+from onthedot.core.records import Kind, Record, Status
 from onthedot.core.schema import GATE_PREFIX
 from onthedot.core.slots import SlotKind, aside_slot, slot_shard
 from onthedot.engines.entries import read_each
-from onthedot.engines.sqlite import statistics
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
-from onthedot.engines.sqlite.listing import listed_jobs
 from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, entry_of, insert_of, record_of, update_of
-from onthedot.statistics.counters import ENDED, Before
+from onthedot.statistics.counters import ENDED, Before, EndedRun, end_after, end_of
+from onthedot.statistics.store import counting_of
 
 PURGED_AT_ONCE: Final = 100
 PURGE_MS: Final = 50
@@ -29,6 +30,13 @@ _GATE: Final = f"substr(partition, {len(GATE_PREFIX) + 1})"
 
 _SELECT: Final = f"SELECT {COLUMNS} FROM runs"  # noqa: S608 - field names only
 _ENTRIES: Final = f"SELECT {ENTRY_COLUMNS} FROM runs"  # noqa: S608 - field names only
+_LAST_TIME: Final = 2**63 - 1
+_LISTED: Final = (
+    "SELECT run_id, created_at, kind, priority, workflow, definition, format FROM runs"
+    " WHERE listed_under = ? AND (created_at, run_id) < (?, ?) ORDER BY created_at DESC, run_id DESC LIMIT ?"
+)
+_AMBIGUOUS: Final = ENDED | {Status.RUNNING}
+"""Statuses before an end that make a difference to its counting."""
 
 
 class SqliteRunStore:
@@ -175,23 +183,25 @@ class SqliteRunStore:
 
     def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
         with self._database.reading() as connection:
-            return listed_jobs(connection, partition, limit, after)
+            rows = connection.execute(_LISTED, (partition, *(after or (_LAST_TIME, "")), limit + 1)).fetchall()
+        return [ListEntry(row["run_id"], row["created_at"], _facts_of(row)) for row in rows[:limit]], len(rows) > limit
 
     def _insert(self, connection: sqlite3.Connection, run: Record, now: int) -> Moved | Refused:
         if connection.execute(*insert_of(run)).rowcount:
-            statistics.count_new(self._items, run, now)
+            if run.status in ENDED:
+                self._count(end_of(None, run, now))
             return Moved(run)
         return _refused(connection, run.run_id)
 
     def _apply(self, connection: sqlite3.Connection, move: Move) -> Moved | Refused:
         sets = _changed_sets(connection, move) if move.adds or move.removes else None
-        before = statistics.before(connection, move)
+        before = _before(connection, move)
         row = connection.execute(*update_of(move, sets)).fetchone()
         if row is None:
             return _refused(connection, move.run_id)
         run = record_of(row)
         if before is not None:
-            statistics.count_moved(self._items, before, run, self._clock.now())
+            self._count(end_after(before, run, self._clock.now()))
         return Moved(run)
 
     def _apply_known(self, connection: sqlite3.Connection, move: Move, known: Record) -> Record | None:
@@ -200,8 +210,13 @@ class SqliteRunStore:
         if not connection.execute(*update_of(move, sets, known.revision)).rowcount:
             return None
         if move.to in ENDED:
-            statistics.count_moved(self._items, Before(known.status, known.skipped_count), moved, self._clock.now())
+            self._count(end_after(Before(known.status, known.skipped_count), moved, self._clock.now()))
         return moved
+
+    def _count(self, ended: EndedRun | None) -> None:
+        """Count the end of a run in the transaction that writes it, so that it is counted once."""
+        if ended is not None:
+            self._items.count(*counting_of(ended))
 
 
 def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:
@@ -250,3 +265,31 @@ def _purge_expired(connection: sqlite3.Connection, now: int) -> None:
     """Delete a few expired records. SQLite has no TTL, so each `create` does it."""
     query = "DELETE FROM runs WHERE run_id IN (SELECT run_id FROM runs WHERE expires_at <= ? LIMIT ?)"
     connection.execute(query, (now // 1000, PURGED_AT_ONCE))
+
+
+def _before(connection: sqlite3.Connection, move: Move) -> Before | None:
+    """Return the facts before a move that may end a run. None: the move ends no run.
+
+    In most cases the condition of the move says them, without a read.
+    """
+    if move.to not in ENDED:
+        return None
+    expected = move.expect.status
+    if expected.isdisjoint(_AMBIGUOUS) or expected == {Status.RUNNING}:
+        return Before(next(iter(expected)))
+    query = "SELECT status, skipped_count FROM runs WHERE run_id = ?"
+    row = connection.execute(query, (move.run_id,)).fetchone()
+    return None if row is None else Before(Status(row["status"]), row["skipped_count"])
+
+
+def _facts_of(row: sqlite3.Row) -> JobFacts | None:
+    """Return the facts of a row. None: it cannot be read, which the reader of the whole record reports."""
+    try:
+        if row["format"] is not None:
+            return None
+        content = json.loads(row["definition"])
+        name, tags = content.get("name"), content.get("tags", {})
+        is_workflow = makes_graph(row["run_id"], row["workflow"])
+        return JobFacts(Kind(row["kind"]), Priority(row["priority"]), row["workflow"], name, tags, is_workflow)
+    except (ValueError, TypeError, AttributeError):
+        return None

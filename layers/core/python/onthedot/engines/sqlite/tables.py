@@ -12,6 +12,7 @@ from onthedot.engines.sqlite.older_files import STEPS
 FORMAT: Final = 3
 """The format of the file, as SQLite's `user_version`: the number of `STEPS`. Files of the first version have 0."""
 
+# A server has its queues in memory. The table of messages is a part of the format, and scenarios of AWS use it.
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS items (
     partition TEXT, sort TEXT, content TEXT NOT NULL, expires_at INTEGER, slot TEXT, fire_at INTEGER,
@@ -47,7 +48,6 @@ def prepare(connection: sqlite3.Connection, path: str | Path) -> None:
 
 
 def _create_missing(connection: sqlite3.Connection) -> None:
-    """Create missing tables, indexes and columns. A file of an earlier version gets the columns of new fields."""
     columns = {stored_name(name): f'"{stored_name(name)}" {"INTEGER" if name in INTEGERS else ""}' for name in FIELDS}
     rest = ", ".join(column for name, column in columns.items() if name != "run_id")
     connection.execute(f"CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, {rest})")

@@ -23,7 +23,7 @@ from typing import Any, Final, Self
 
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
-from onthedot.core.progress import report_from
+from onthedot.core.progress import ProgressReport, report_of
 from onthedot.core.waker import Waker, seconds_until
 from onthedot.targets.answers import printable, refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown
@@ -458,3 +458,12 @@ def handlers_of(app: str) -> list[str]:
         return process.handlers()
     finally:
         process.end()
+
+
+def report_from(values: Any) -> ProgressReport | None:
+    """Return the report that the process of a handler sent as a list of fraction and text. None: it is no report."""
+    try:
+        fraction, text = values
+        return report_of(fraction, text)
+    except (TypeError, ValueError):
+        return None

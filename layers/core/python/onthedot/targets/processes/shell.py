@@ -14,7 +14,7 @@ from typing import IO, Final, Self, cast
 
 from onthedot.core.clock import format_instant
 from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
-from onthedot.core.progress import MAX_LINE, LatestProgress, report_in
+from onthedot.core.progress import LatestProgress, ProgressReport, short_text
 from onthedot.targets.answers import attempt_facts, printable, refused, result_text, stopped, timed_out
 from onthedot.targets.countdown import interruptible
 from onthedot.targets.processes.supervised import PROGRESS_FD, Supervised, make_private
@@ -24,6 +24,9 @@ _CHUNK: Final = 64 * 1024
 _LOOKED_AT: Final = 10
 """Lines at the end of a chunk in which the latest report is looked for. A program may write nonsense without end."""
 _LINE_EXCERPT: Final = 100
+MAX_LINE: Final = 1024
+"""Bytes of a program's line. The rest of a longer line is dropped."""
+_UNKNOWN: Final = b"-"
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -309,3 +312,16 @@ def _failed(output: Output, error: str, error_class: str, *, retryable: bool) ->
     return Answer(
         ok=False, error=f"{error}: {excerpt}" if excerpt else error, error_class=error_class, retryable=retryable
     )
+
+
+def report_in(line: bytes) -> ProgressReport | None:
+    """Return the report in a program's line, such as `0.42 rows 420 of 1,000`, or `- …` without a fraction."""
+    word, _, rest = line.strip().partition(b" ")
+    text = short_text(rest.decode("utf-8", errors="replace"))
+    if word == _UNKNOWN and text is not None:
+        return ProgressReport(None, text)
+    try:
+        fraction = float(word)
+    except ValueError:
+        return None
+    return ProgressReport(fraction, text) if 0 <= fraction <= 1 else None

@@ -46,8 +46,6 @@ One = TypeVar("One")
 
 
 class DynamoItems:
-    """The `Items` of the aws engine."""
-
     def __init__(self, client: "DynamoDBClient", table: str, clock: Clock) -> None:
         self._client: Any = client
         self._table = table
@@ -288,7 +286,6 @@ class _Names:
 
 
 def _statement(table: str, key: Key, change: Change, condition: Condition) -> dict[str, Any]:
-    """Return one entry of `BatchExecuteStatement`."""
     if change.adds or change.takes:
         raise ValueError("many updates at once only set and remove values")
     parameters: list[Attribute] = []

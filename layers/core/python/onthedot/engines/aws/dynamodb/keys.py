@@ -14,7 +14,6 @@ def stored_key(key: Key) -> StoredKey:
 
 
 def key_of(item: Mapping[str, Any]) -> Key:
-    """Return the key of an item, or of an entry of an index."""
     return Key(str(item[PARTITION_KEY]["S"]), str(item[SORT_KEY]["S"]))
 
 

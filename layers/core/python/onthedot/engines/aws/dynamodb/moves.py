@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from onthedot.core.codec import Stored, encode_field, stored_name
-from onthedot.core.listing import label_of
 from onthedot.core.moves import Move
 from onthedot.core.records import Status
 from onthedot.core.schema import LABEL, PARTITION_KEY, SORT_KEY
 from onthedot.engines.aws.dynamodb.keys import run_key
+from onthedot.engines.entries import label_of
 
 Attribute = dict[str, Any]
 
@@ -49,7 +49,6 @@ def _changes(move: Move) -> Mapping[str, Any]:
 
 
 def update_item_arguments(move: Move) -> dict[str, Any]:
-    """Return the key, expressions, names and values for `UpdateItem`."""
     names: dict[str, str] = {}
     values: dict[str, Attribute] = {}
 

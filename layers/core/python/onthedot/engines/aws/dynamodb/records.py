@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from onthedot.core.codec import decode, encode
-from onthedot.core.listing import label_of
 from onthedot.core.ports import SlotEntry
 from onthedot.core.records import Record
 from onthedot.core.schema import LABEL, gate_of
 from onthedot.engines.aws.dynamodb.keys import job_id_of, key_of, run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import from_item, to_attribute
-from onthedot.engines.entries import gate_entry, slot_entry
+from onthedot.engines.entries import gate_entry, label_of, slot_entry
 
 _IMPLIED_BY_KEY: Final = ("run_id", "job_id")
 

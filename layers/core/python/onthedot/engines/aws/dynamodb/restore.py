@@ -29,8 +29,6 @@ class AlreadyThere(OnthedotError):
 
 @dataclass(frozen=True, slots=True)
 class RestoredTable:
-    """A restored table that the stacks can use."""
-
     name: str
     stream_arn: str
 

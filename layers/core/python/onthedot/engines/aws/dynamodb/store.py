@@ -17,15 +17,9 @@ from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRec
 from onthedot.core.records import Record, Status
 from onthedot.core.schema import DUE, PARTITION_KEY, RUN_PREFIX, SORT_KEY, may_be_record
 from onthedot.core.slots import aside_slot, slot_shard
-from onthedot.engines.aws.dynamodb.dead_letters import page_of_failed
+from onthedot.engines.aws.dynamodb.indexes import listed_jobs, page_of_failed
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
-from onthedot.engines.aws.dynamodb.listing import listed_jobs
-from onthedot.engines.aws.dynamodb.moves import (
-    insert_statement,
-    partiql_statement,
-    to_attribute,
-    update_item_arguments,
-)
+from onthedot.engines.aws.dynamodb.moves import insert_statement, partiql_statement, to_attribute, update_item_arguments
 from onthedot.engines.aws.dynamodb.records import to_entry, to_item, to_run
 from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
 from onthedot.engines.aws.leftovers import batches, retry_leftovers
@@ -265,7 +259,6 @@ class DynamoRunStore:
 
 
 def _runs_until(job_id: str, until: int | None) -> dict[str, Any]:
-    """Return the arguments of a query for the runs of a job, up to this fire time if there is one."""
     # BETWEEN includes its end. The id of an extra run goes on with "-" after its time, and "~" sorts behind that.
     last = {} if until is None else {":last": {"S": run_key(stamped_run_id(job_id, until))[SORT_KEY]["S"] + "~"}}
     condition = "begins_with(#sk, :run)" if until is None else "#sk BETWEEN :run AND :last"

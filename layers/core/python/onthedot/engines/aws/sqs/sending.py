@@ -22,8 +22,6 @@ PATIENCE_MS: Final = 5_000
 
 @dataclass(slots=True)
 class _Sending:
-    """The messages of one queue in a call of `send`."""
-
     queue: str
     url: str
     waiting: list[RunMessage]
@@ -126,7 +124,6 @@ class QueueSender:
 
 
 def _left(one: _Sending, batch: Sequence[RunMessage], reply: Any) -> list[RunMessage]:
-    """Return the messages of the batch that may be tried again."""
     left: list[RunMessage] = []
     failed = {int(entry["Id"]): entry for entry in reply.get("Failed", [])}
     sent = {int(entry["Id"]) for entry in reply.get("Successful", [])}

@@ -18,8 +18,6 @@ _PATIENCE_MS: Final = 10_000
 
 
 class SqsTickQueue:
-    """A `TickQueue` on one standard queue."""
-
     def __init__(self, client: "SQSClient", url: str, clock: Clock) -> None:
         self._client = client
         self._url = url

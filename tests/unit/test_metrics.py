@@ -8,12 +8,12 @@ from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.find_pool import _STOPPED, GONE_WHY
 from onthedot.core.gate_names import GateId, queue_gate, waiting_slot
-from onthedot.core.given_up import given_up_range
 from onthedot.core.lifecycle import Failure
-from onthedot.core.metrics import counts_of, counts_of_new, is_start, outcome_of, skip_metric
 from onthedot.core.moves import Expect, Move, applied
 from onthedot.core.records import Record, Status
+from onthedot.core.stamp import given_up_range
 from onthedot.core.stamping import skipped_range
+from onthedot.metrics import counts_of, counts_of_new, is_start, outcome_of, skip_metric
 from onthedot.workflows import graph
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run, the_start_of
 

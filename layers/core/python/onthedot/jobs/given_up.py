@@ -6,11 +6,10 @@ two records, and the API can die between two writes. With the range first, the c
 would have two outcomes. With the job first, the times may have none, and their schedule is gone.
 
 So the move that changes the job also writes the times into it, as `given_up`, and puts it into a slot that is read
-soon. Then the API stores the range, if absent. A last move takes the times out of the job again.
-When the API dies before that, the claim pass (for an ACTIVE job) or the sweep repeats these two writes. A client that
-changes the job meanwhile repeats them first. Repeating them changes nothing: the id of the range comes from its first
-time. A job without such times gets no field and no further write. A run's own record decides about its time, so times
-that have a record already are not counted again.
+soon. Then the API stores the range, if absent, and a last move takes the times out of the job again
+(`store_given_up`). When the API dies before that, the claim pass (for an ACTIVE job) or the sweep repeats these two
+writes. A client that changes the job meanwhile repeats them first. Repeating them changes nothing: the id of the range
+comes from its first time. Times that have a record of their own already are not counted again.
 """
 
 from dataclasses import replace
@@ -18,12 +17,11 @@ from typing import Final
 
 from onthedot.core.engine import Core
 from onthedot.core.ids import is_scheduled
-from onthedot.core.moves import Expect, Move, applied
-from onthedot.core.outcomes import current_record
+from onthedot.core.moves import Move, applied
 from onthedot.core.records import Kind, Record, Status
-from onthedot.core.slots import Deployment, fire_slot, shard_of, watch_slot
-from onthedot.core.stamping import MISSED_PER_PASS, expected_times, skipped_range
+from onthedot.core.slots import fire_slot, shard_of, watch_slot
 from onthedot.schedules.counting import count_fires, last_fire
+from onthedot.schedules.schedule import Schedule, fires_between, skipped_between
 
 _LIVE: Final = (Status.ACTIVE, Status.PAUSED)
 _PAGE: Final = 500
@@ -41,19 +39,6 @@ def with_given_up(engine: Core, job: Record, move: Move, now: int) -> Move:
     shard = shard_of(job.job_id, engine.deployment.shards)
     slot = fire_slot(shard, now, now) if move.to is Status.ACTIVE else watch_slot(shard, now, now)
     return replace(move, changes={**move.changes, "given_up": times, "slot": slot})
-
-
-def store_given_up(engine: Core, job: Record) -> Record:
-    """Store the range of the times that the job has given up, if any, and return the job without them.
-
-    The API calls this after the change. Dispatchers, and a client that changes the job next, call it again if the
-    process died there. Raise Unavailable.
-    """
-    if job.given_up is None:
-        return job
-    now = engine.clock.now()
-    engine.store.create(given_up_range(job, now, engine.deployment))
-    return current_record(engine.store.move(_without_times(job, now, engine.deployment))) or job
 
 
 def settled_until(job: Record) -> int:
@@ -86,21 +71,6 @@ def _given_up(engine: Core, job: Record, move: Move, now: int) -> str | None:
     return f"{left[0]} {last} {count}"
 
 
-def given_up_range(job: Record, now: int, deployment: Deployment) -> Record:
-    first, last, count = (int(number) for number in (job.given_up or "").split())
-    what = "changed" if job.status in _LIVE else "stopped"
-    why = f"the job was {what} before these missed times were settled"
-    return skipped_range(job, [first, last], why, now, deployment, count)
-
-
-def _without_times(job: Record, now: int, deployment: Deployment) -> Move:
-    """Take the given-up times out of the job, because their range is stored, and put the job where it belongs."""
-    shard = shard_of(job.job_id, deployment.shards)
-    slot = fire_slot(shard, job.due_at, now) if job.status is Status.ACTIVE else None
-    expect = Expect(frozenset({job.status}), {"given_up": job.given_up, "due_at": job.due_at})
-    return Move(job.run_id, expect, job.status, {"given_up": None, "slot": slot})
-
-
 def _recorded(engine: Core, job_id: str, first: int) -> list[Record]:
     """Return the job's records from this time on: runs that a pause skipped, stamps of a dispatcher that died."""
     records: list[Record] = []
@@ -112,3 +82,13 @@ def _recorded(engine: Core, job_id: str, first: int) -> list[Record]:
         if cursor is None or any(record.fire_time < first for record in page.items):
             break
     return records
+
+
+MISSED_PER_PASS: Final = 20_000
+"""Most missed fire times that a change of a job gives up."""
+
+
+def expected_times(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
+    """Return the first `limit` times that must have an outcome: fire times, and times that a DST policy skips."""
+    times = {*fires_between(schedule, after, until, limit), *skipped_between(schedule, after, until, limit)}
+    return sorted(times)[:limit]

@@ -1,8 +1,9 @@
-"""Count the messages in the dead-letter queues of a stage."""
+"""The dead-letter queues of a stage, and the queue of events that cannot be used, for an operator to read."""
 
+import json
 import logging
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Clock
@@ -18,8 +19,6 @@ _VISIBLE: Final = "ApproximateNumberOfMessages"
 
 
 class SqsDeadLetters:
-    """The dead-letter queues of a stage."""
-
     def __init__(self, client: "SQSClient", urls: Sequence[str], clock: Clock) -> None:
         self._client = client
         self._urls = urls
@@ -43,3 +42,39 @@ class SqsDeadLetters:
             _LOG.warning("queue_unavailable", extra={"queue": url, "error": str(error)})
             return 0
         return int(reply.get("Attributes", {}).get(_VISIBLE, 0))
+
+
+QUEUE: Final = "events-dlq"
+"""The name of the queue, after the base of the stage."""
+LARGEST: Final = 250 * 1024
+"""The most bytes of a message body: the limit of SQS, less some reserve."""
+
+
+class SqsDeadEvents:
+    """The sending side of the queue of events that cannot be used."""
+
+    def __init__(self, client: "SQSClient", url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def put_away(self, event: Any, reason: str) -> None:
+        """Send the event with the reason. Send only the envelope of an event that is too large.
+
+        Raise Unavailable when SQS does not take it.
+        """
+        body = _dump({"reason": reason, "event": event})
+        if len(body.encode()) > LARGEST:
+            body = _dump({"reason": reason, "event": _envelope(event), "left_out": "detail"})
+        with translated("put an event away"):
+            self._client.send_message(QueueUrl=self._url, MessageBody=body)
+
+
+def _envelope(event: Any) -> Any:
+    if not isinstance(event, Mapping):
+        return None
+    return {name: value for name, value in event.items() if isinstance(value, str)}
+
+
+def _dump(value: Any) -> str:
+    # In ASCII, because an event that is put here may have characters that UTF-8 cannot encode.
+    return json.dumps(value, separators=(",", ":"))
