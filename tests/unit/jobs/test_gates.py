@@ -15,7 +15,7 @@ from onthedot.core.ports import Deadline, Moved
 from onthedot.core.records import Record, Status
 from onthedot.events.bus_events import SUBMIT, BadEvent, take_event
 from onthedot.gates.limits import GateLimits
-from onthedot.jobs import release_runs
+from onthedot.jobs import patch as patches
 from tests.builders import World, a_world
 from tests.unit.api.gates.kit import park, status_and_slot
 from tests.unit.api.kit import ACME, URL, Api, fields_of, message_of
@@ -242,15 +242,15 @@ def test_a_change_stands_though_runs_cannot_be_released(api: Api, world: World) 
 
     job = stored(world, job_id)
     store: Any = Store()
-    assert release_runs.release_runs(replace(world.engine, store=store), replace(job, gates=())) == 0
+    assert patches.release_runs(replace(world.engine, store=store), replace(job, gates=())) == 0
     assert status_and_slot(world, run_id) == ("PENDING", "wait")
     assert patch(api, job_id, gates=None).status == 200
     assert stored(world, run_id).status is Status.DISPATCHED
 
 
 def test_at_most_the_latest_runs_are_looked_at(api: Api, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(release_runs, "_PAGE", 2)
-    monkeypatch.setattr(release_runs, "MOST_RUNS", 4)
+    monkeypatch.setattr(patches, "_PAGE", 2)
+    monkeypatch.setattr(patches, "MOST_RUNS", 4)
     job_id = api.job(gates=["stripe"], on_event={"source": ["shop"]})
     runs = parked_runs(api, world, job_id, ["stripe"] * 5)
     patch(api, job_id, gates=None)

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
 from onthedot.core.errors import InvalidRequest
-from onthedot.schedules.api import preview_view, read_preview
+from onthedot.schedules.api import read_preview
 from tests.builders import NOON
 
 SPRING = ["--timezone", "Europe/Berlin", "--after", "2026-03-27T12:00:00Z"]
@@ -71,7 +71,7 @@ def test_json_is_the_answer_of_the_api() -> None:
     fires = json.loads(result.output)["fire_times"]
     document = {"cron": "30 2 * * *", "count": 2, "dst": {"gap": "skip"}}
     answer = read_preview({**document, "timezone": SPRING[1], "after": SPRING[3]}, now=NOON)
-    assert fires == preview_view(answer.fires, answer.jitter_seconds)["fire_times"]
+    assert fires == answer["fire_times"]
     assert [fire["time"] for fire in fires] == ["2026-03-28T01:30:00.000Z", "2026-03-30T00:30:00.000Z"]
     assert "skipped" in fires[1]["note"]
 
@@ -91,11 +91,7 @@ def test_expressions_of_eventbridge_are_shown() -> None:
 
 def test_an_h_is_shown_by_an_example() -> None:
     answer = json.loads(preview("H 9 * * *", "--count", "1", "--json", "--after", "2026-03-01T12:00:00Z").output)
-    assert answer == preview_view(
-        (found := read_preview({"cron": "H 9 * * *", "count": 1, "after": "2026-03-01T12:00:00Z"}, NOON)).fires,
-        found.jitter_seconds,
-        found.example,
-    )
+    assert answer == read_preview({"cron": "H 9 * * *", "count": 1, "after": "2026-03-01T12:00:00Z"}, NOON)
     assert f": {answer['example']}" in " ".join(preview("H 9 * * *").output.split())
 
 

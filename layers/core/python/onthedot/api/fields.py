@@ -27,14 +27,12 @@ _WORKER_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
 
 
 def printable(text: str) -> str:
-    """Return the text. Raise ValueError when it has characters that cannot be printed."""
     if not text.isprintable():
         raise ValueError("has characters that cannot be printed; use letters, digits and punctuation")
     return text
 
 
 def _in_the_calendar(instant: int) -> int:
-    """Refuse an instant that the calendar cannot compute with or write down."""
     if instant < 0:
         raise ValueError("is before 1970; give a later time")
     if instant >= LAST_INSTANT:
@@ -43,14 +41,14 @@ def _in_the_calendar(instant: int) -> int:
 
 
 def _whole(text: Any) -> Any:
-    """Return the number in a query parameter, which is always text. The bounds of the field refuse a long one."""
+    """Query parameters are text. The bounds of the field refuse a long number."""
     if not isinstance(text, str) or not _WHOLE.fullmatch(text):
         raise ValueError("is not a whole number; give digits only")
     return int(text) if len(text) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 
 def _query_instant(text: Any) -> int:
-    """Return the instant in a query parameter, where epoch seconds are text too, and a plain `+` is a space."""
+    """In a query, epoch seconds are text too, and a plain `+` is a space."""
     is_number = isinstance(text, str) and _SECONDS.fullmatch(text)
     if isinstance(text, str) and (found := _LOST_PLUS.fullmatch(text)):
         text = f"{found[1]}+{found[2]}"

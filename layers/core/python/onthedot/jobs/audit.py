@@ -141,13 +141,13 @@ def _stamped_ahead(record: Record) -> bool:
 
 
 def waits_long_at(run: Record, now: int) -> GateId | None:
-    """Return the gate at which the run waits, if it has waited there for long enough to be seen in every index."""
+    """Return the gate at which the run has waited for long enough to be seen in every index."""
     gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
     return gate if gate is not None and now - run.due_at > PATIENCE_MS else None
 
 
 def is_watched(state: GateState, now: int, *, is_key: bool) -> bool:
-    """Return whether a tick looks at a gate in this state. The keys of a gate are visited when their turn comes."""
+    # The keys of a gate are visited when their turn comes.
     return state.is_flagged and (is_key or (state.due_at or 0) > now - PATIENCE_MS)
 
 
@@ -250,12 +250,11 @@ def _unwatched(engine: Engine, runs: Sequence[Record], now: int) -> set[GateId]:
 
 
 def audit_recent(engine: Engine, job: Record) -> Report:
-    """Audit the job's recent times."""
     return audit_job(engine, job, *window(job, engine.clock.now(), engine.deployment.history_days))
 
 
 def log_report(job: Record, report: Report) -> None:
-    """Log the findings of a report, with a few of their times: a broken schedule has many."""
+    # A broken schedule has many findings, so the log has a few of their times.
     for kind, found, level in (("hole", report.holes, logging.ERROR), ("late", report.late, logging.WARNING)):
         if found:
             extra = {"job": job.job_id, "tenant": job.tenant, "count": len(found), "times": _some(found)}
@@ -263,7 +262,6 @@ def log_report(job: Record, report: Report) -> None:
 
 
 def log_unreadable(record: Unreadable) -> None:
-    """Log a record that cannot be read, or that was set aside."""
     _LOG.error("unreadable", extra={"run": record.run_id, "tenant": record.tenant, "why": record.why})
 
 
@@ -331,7 +329,6 @@ class _Round:
         return True
 
     def report_ticks(self) -> None:
-        """Count and log ticks that are late."""
         try:
             late = late_ticks(self.engine)
         except Unavailable as error:
@@ -343,7 +340,6 @@ class _Round:
             _LOG.error("ticks_late", extra={"why": late})
 
     def report_aside(self, shard: int) -> None:
-        """Report the records of a shard that dispatchers have set aside."""
         try:
             self._report(read_aside(self.engine, shard, self.deadline))
         except Unavailable as error:

@@ -19,14 +19,13 @@ def dead_letters(
     engine: Engine, tenant: str, wanted: FailureFilter, limit: int, cursor: str | None = None
 ) -> Page[Record]:
     """Return a page of a tenant's failed runs that pass the filter, the latest first. Raise Unavailable."""
-    deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
     size = CHUNK if wanted.looks_at_runs else limit
     return filtered_page(
+        engine.clock,
         partial(_chunk, engine, tenant, wanted, size),
         partial(matching, engine, wanted),
         limit,
         cursor,
-        lambda: deadline.allows(engine.clock.now()),
     )
 
 
@@ -76,14 +75,14 @@ class Cause:
     """When the runs failed, the latest first."""
 
     def over_time(self, since: int, until: int) -> list[int]:
-        """Return how many failed in each of `STEPS` equal parts of this time."""
+        """Count the failures in each of `STEPS` equal parts of this time."""
         counts = [0] * STEPS
         for time in self.times:
             counts[max(0, min(STEPS - 1, (time - since) * STEPS // max(1, until - since)))] += 1
         return counts
 
     def add(self, run: Record) -> None:
-        """Count a run. The latest runs are counted first."""
+        # The latest runs are counted first.
         self.count += 1
         self.oldest_at = min(self.oldest_at, run.finished_at or 0)
         self.times.append(run.finished_at or 0)
@@ -124,7 +123,7 @@ def count_causes(engine: Engine, tenant: str, wanted: FailureFilter, limit: int,
 
 
 def causes_among(engine: Engine, runs: Iterable[Record], limit: int, most_jobs: int) -> Sequence[Cause]:
-    """Return the most frequent causes of these dead letters, of which the latest is the first. Raise Unavailable."""
+    # The latest of these dead letters is the first of them.
     result = Causes()
     _add_most_frequent(engine, result, _grouped(runs), limit)
     _add_successes(engine, result, Deadline.after(engine.clock.now(), patience.READ_MS), most_jobs)
@@ -132,7 +131,6 @@ def causes_among(engine: Engine, runs: Iterable[Record], limit: int, most_jobs: 
 
 
 def _grouped(runs: Iterable[Record], *, by_job: bool = False) -> Sequence[Cause]:
-    """Return the causes of these runs, or their jobs, in any order."""
     found: dict[str, Cause] = {}
     for run in runs:
         text = cause_of(run)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -71,11 +71,11 @@ def running_runs(
     deadline = Deadline.after(now, patience.REQUEST_MS)
     shards = max(engine.deployment.shards, engine.shards.read().used)
     return filtered_page(
+        engine.clock,
         partial(_chunk, _Search(engine, tenant, now, shards, deadline)),
         lambda runs: [run for run in runs if run.status is status and passes(run)],
         limit,
         cursor,
-        lambda: deadline.allows(engine.clock.now()),
         most_chunks=MOST_CHUNKS,
     )
 
@@ -89,7 +89,6 @@ class _Search:
     deadline: Deadline
 
     def slots(self, place: str | None) -> Iterator[_Slot]:
-        """Yield the slots from this place on, in the order of time."""
         present = bucket_of(self.now)
         first = _Slot(present - BEHIND, 0) if place is None else _Slot(*json.loads(place))
         if first.bucket < present - BEHIND:
@@ -109,7 +108,6 @@ class _Search:
 
 
 def _chunk(search: _Search, place: str | None) -> Chunk:
-    """Read slots until there are enough runs that may run, and then these runs."""
     keys: dict[str, Key] = {}
     for _ in range(MOST_WAVES):
         slots = search.slots(place)
@@ -196,7 +194,7 @@ def _running(
 def _named(
     engine: Engine, tenant: str, worker_id: str, load: Load, wanted: RunFilter, *, limit: int, cursor: str | None
 ) -> Page[Record]:
-    """Return a page of the runs that the record names. A run that it names wrongly is not listed."""
+    # A run that the record names wrongly is not listed.
     ids = list(dict.fromkeys((*load.running, *load.recent)))
     read = engine.store.get_many(ids, Deadline.after(engine.clock.now(), patience.REQUEST_MS))
     if read.unread:  # a page without these runs would claim that the worker did not have them
@@ -223,14 +221,13 @@ def _was_on(run: Record, worker_id: str) -> bool:
 
 
 def job_runs(engine: Engine, job: Record, wanted: RunFilter, limit: int, cursor: str | None = None) -> Page[Record]:
-    """Return a page of the job's runs that pass the filter. The own run of a one-off job is among them."""
-    deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
+    # The own run of a one-off job is among them.
     return filtered_page(
+        engine.clock,
         partial(_chunk_of_job, engine, job, limit if wanted.status is None else CHUNK),
         lambda runs: [run for run in runs if wanted.passes(run)],
         limit,
         cursor,
-        lambda: deadline.allows(engine.clock.now()),
     )
 
 
@@ -243,22 +240,15 @@ def _chunk_of_job(engine: Engine, job: Record, size: int, place: str | None) -> 
 ADVICE = "give job_id, worker_id, or status RUNNING or FAILED; an index for other lists would cost every run a write"
 
 
-@dataclass(frozen=True, slots=True)
-class RunQuery:
-    """A query of runs."""
-
-    wanted: RunFilter = field(default_factory=RunFilter)
-    worker_id: str | None = None
-
-
-def find_runs(engine: Engine, tenant: str, query: RunQuery, limit: int, cursor: str | None = None) -> Page[Record]:
+def find_runs(
+    engine: Engine, tenant: str, wanted: RunFilter, worker_id: str | None, *, limit: int, cursor: str | None
+) -> Page[Record]:
     """Return a page of the tenant's runs.
 
     Raise InvalidRequest for a query that no index answers, JobNotFound, WorkerNotFound and Unavailable.
     """
-    wanted = query.wanted
-    if query.worker_id is not None:
-        return worker_runs(engine, tenant, query.worker_id, wanted, limit=limit, cursor=cursor)
+    if worker_id is not None:
+        return worker_runs(engine, tenant, worker_id, wanted, limit=limit, cursor=cursor)
     if wanted.job_id is not None:
         return job_runs(engine, read_job(engine, tenant, wanted.job_id), wanted, limit, cursor)
     if wanted.status == Status.RUNNING:

@@ -35,16 +35,14 @@ class Redriven:
     """Ids of runs that were not redriven, and why."""
     undecided: list[tuple[str, str]] = field(default_factory=list)
     """Ids of runs that may have been redriven, and why this is not known."""
-    left: bool = False
-    """Whether there are more dead letters. The client may ask again."""
     cursor: str | None = None
-    """The place at which the next call goes on. A run that fails again after its redrive is not behind it."""
+    """The place at which the next call goes on, if there are more. A run that fails again is not behind it."""
     dry: bool = False
     """Whether this was a dry run: `runs` would run again."""
 
 
 def redrive(engine: Engine, tenant: str, run_ids: Sequence[str], *, dry_run: bool = False) -> Redriven:
-    """Run these dead letters again. Each id that is no dead letter of the tenant is refused, the others are run."""
+    """Refuse each id that is no dead letter of the tenant, and run the others."""
     asked = list(dict.fromkeys(run_ids))
     deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
     read = engine.store.get_many(asked, deadline)
@@ -87,12 +85,11 @@ def redrive_matching(
             return result
         if len(result.runs) >= MOST_AT_ONCE or not deadline.allows(engine.clock.now()):
             break
-    result.left, result.cursor = True, json.dumps([until, place])
+    result.cursor = json.dumps([until, place])
     return result
 
 
 def _opened(cursor: str) -> tuple[int, str | None]:
-    """Return the end of the window and the place in it."""
     until, place = json.loads(cursor)
     return int(until), place
 

@@ -49,10 +49,7 @@ class OwnPayload:
 def run_now(
     engine: Engine, tenant: str, job_id: str, trace: str | None = None, payload: OwnPayload | None = None
 ) -> Record:
-    """Run the job now, and return the run. Raise JobNotFound, or JobConflict for a job that is stopped.
-
-    Raise InvalidRequest when a workflow should get a payload.
-    """
+    """Raise JobNotFound, JobConflict for a job that is stopped, or InvalidRequest for a workflow with a payload."""
     job = _running_job(engine, tenant, job_id, "run")
     _refuse_payload(job, payload)
     now = engine.clock.now()
@@ -116,10 +113,7 @@ def _running_job(engine: Engine, tenant: str, job_id: str, what: str) -> Record:
 
 
 def refuse_stopped(job: Record, what: str) -> None:
-    """Raise JobConflict for a job that is stopped.
-
-    Raise it for an event job too: it has no payload for a run that no event made.
-    """
+    """Raise JobConflict for a job that is stopped, or that waits for events: no payload fits a run without one."""
     if job.kind is Kind.EVENT:
         raise JobConflict(f"a job that waits for events cannot {what}; send one that matches: POST /v1/events")
     if job.status in _STOPPED:

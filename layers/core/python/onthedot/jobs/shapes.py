@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, cast
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from onthedot.api.core.commands import written
+from onthedot.api.commands import written
 from onthedot.api.fields import CLOSED, At, CalendarInstant, JobId, Key, Text, printable
 from onthedot.api.times import milliseconds
 from onthedot.core.choices import MAX_JOBS
@@ -42,7 +42,6 @@ def _expression(text: str) -> str:
 
 
 def _seconds(value: Any) -> Any:
-    """Return the seconds of a rate. Other values are checked as numbers."""
     return rate_seconds(value) if isinstance(value, str) else value
 
 
@@ -53,7 +52,7 @@ def _every_schema() -> dict[str, Any]:
 
 
 def _of_form(field: spec.Field) -> Any:  # noqa: C901, PLR0911 - one line for each form
-    """Return the type that the form of a field has in a request. A checked value is converted to that of code."""
+    # A checked value is converted to that of code.
     match field.form:
         case forms.Text(least=least, most=most):
             return Annotated[str, Field(min_length=least or None, max_length=most)]
@@ -102,7 +101,7 @@ VIEWS: Final[Mapping[str, Any]] = {"requirements": RequirementsView, "target": T
 
 
 def shape(name: str, about: str, types: Mapping[str, Any], *, closed: bool = True) -> Any:
-    """Return a TypedDict. A closed one converts no types ("3" is not 3) and refuses fields that it does not name."""
+    """Make a TypedDict. A closed one converts no types ("3" is not 3) and refuses fields that it does not name."""
     made = cast(Any, TypedDict)(name, dict(types))
     made.__doc__, made.__module__ = about, __name__
     if closed:
@@ -136,13 +135,11 @@ _CLI_FORMS: Final[Mapping[type[forms.Form], str]] = {
 
 
 def _written(field: spec.Field) -> dict[str, Any]:
-    """Return how the command line writes a field, for OpenAPI."""
     is_whole = isinstance(field.form, forms.Parts) and field.change is Change.REPLACE
     return written((field.option or "").partition(" ")[0], _CLI_FORMS.get(type(field.form), ""), is_whole=is_whole)
 
 
 def _described(field: spec.Field) -> Any:
-    """Return the type of a field of a new job, with its sentence and its default."""
     if field.default in (None, (), {}):
         return _about(_type(field), field.meaning, **_written(field))
     default = field.form.show(field.default)
@@ -158,7 +155,6 @@ _NEW: Final = {field.name: NotRequired[_described(field)] for field in FIELDS}
 
 
 def new_fields(*names: str) -> dict[str, Any]:
-    """Return the types of these fields of a new job."""
     return {name: _NEW[name] for name in names}
 
 
@@ -222,7 +218,7 @@ HeadFields: Final = shape(
 
 
 def shown(fields: Iterable[spec.Field], *, always: bool = True) -> dict[str, Any]:
-    """Return the types of fields in an answer. If not `always`, a job to which a field does not apply lacks it."""
+    """If not `always`, a job to which a field does not apply lacks it."""
     return {field.name: _view(field) if always else NotRequired[_view(field)] for field in fields}
 
 

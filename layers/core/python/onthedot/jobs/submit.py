@@ -73,13 +73,11 @@ class JobRequest:
 
     @property
     def gates(self) -> Sequence[str]:
-        """The gates that the job names, in the order of the request."""
         named: Sequence[str] = self.record.get("gates", ())
         return named
 
 
 def id_for(tenant: str, request: JobRequest) -> str:
-    """Return the id of the job that the request makes: that of its idempotency key, or a new one."""
     key = request.idempotency_key
     return fresh_job_id() if key is None else job_id_for_key(tenant, key)
 
@@ -101,11 +99,6 @@ def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
     return schedule_soon(engine, run)
 
 
-def pool_for(engine: Engine, tenant: str, request: JobRequest) -> str:
-    """Return the pool that the request names or needs. Raise InvalidRequest or Unavailable."""
-    return request.pool or choose_pool(engine, tenant, request.definition)
-
-
 def record_for(
     engine: Engine,
     tenant: str,
@@ -118,7 +111,7 @@ def record_for(
     `parents` and `gates` are the checks of all jobs of a batch, if the request is one of them.
     """
     # The pool is chosen first, so that a job that cannot run stores no payload.
-    pool = pool_for(engine, tenant, request)
+    pool = request.pool or choose_pool(engine, tenant, request.definition)
     (gates or GateCheck(engine, tenant)).check(request.gates)
     # The payload is stored before the clock is read, because a slot must be written soon after the clock was read for
     # it.
@@ -222,7 +215,7 @@ class _WorkersReadOnce:
 
 
 def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) -> Sequence[Accepted]:
-    """Return one answer for each request, in order: a job, InvalidRequest, IdempotencyConflict or Unavailable."""
+    """Answer each request in order: a job, InvalidRequest, IdempotencyConflict or Unavailable."""
     engine = replace(engine, registry=cast(WorkerRegistry, _WorkersReadOnce(engine.registry)))
     gates = GateCheck(engine, tenant)
     stored = _with_stored_payloads(engine, tenant, [_with_pool(engine, tenant, request, gates) for request in requests])
@@ -245,7 +238,7 @@ def _with_pool(engine: Engine, tenant: str, request: JobRequest, gates: GateChec
     """Choose the pool and check the gates first, so that a job that is refused stores no payload."""
     try:
         gates.check(request.gates)
-        return replace(request, pool=pool_for(engine, tenant, request))
+        return replace(request, pool=request.pool or choose_pool(engine, tenant, request.definition))
     except OnthedotError as error:
         return error
 
@@ -311,7 +304,7 @@ def _waits_for_events(record: Accepted) -> bool:
 
 
 def _create(engine: Engine, records: Sequence[Record]) -> Mapping[str, Record | Unavailable]:
-    """Create the records. Return the record that is stored under each id then."""
+    """Return the record that is stored under each id then."""
     deadline = Deadline.after(engine.clock.now(), patience.CREATE_MS)
     outcomes = engine.store.create_many(records, deadline) if records else []
     return {record.run_id: _stored(record, outcome) for record, outcome in zip(records, outcomes, strict=True)}
@@ -342,7 +335,7 @@ def accept_job(engine: Engine, tenant: str, request: JobRequest, now: int) -> Re
 
 
 def accept_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest], now: int) -> list[Accepted]:
-    """Return one answer for each request, in order: the stored job, or the error that a single request would raise."""
+    """Answer each request in order: the stored job, or the error that a single request would raise."""
     refusals = [_refusal(request, now) for request in requests]
     timely = [request for request, refusal in zip(requests, refusals, strict=True) if refusal is None]
     submitted = iter(submit_batch(engine, tenant, timely))
@@ -358,7 +351,7 @@ def accept_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest], no
 
 
 def submit_or_repeat(engine: Engine, tenant: str, request: JobRequest, submit: Callable[[], Record]) -> Record:
-    """Submit. Where that raises InvalidRequest, return the job of an earlier request that was the same, if any."""
+    """Answer a request that is refused now with the job that an earlier one like it has made, if any."""
     try:
         return submit()
     except InvalidRequest:
@@ -369,7 +362,6 @@ def submit_or_repeat(engine: Engine, tenant: str, request: JobRequest, submit: C
 
 
 def earlier_job(engine: Engine, tenant: str, request: JobRequest) -> Record | None:
-    """Return the job that an earlier request with the same key and body made."""
     if request.idempotency_key is None:
         return None
     job = engine.store.get(job_id_for_key(tenant, request.idempotency_key))
@@ -395,7 +387,7 @@ def _earlier_jobs(
 
 
 def check_times(request: JobRequest, now: int) -> None:
-    """Raise InvalidRequest when the request's time lies outside of the window."""
+    """Raise InvalidRequest when a time lies outside of the window."""
     if problems := fire_time_problems("at", request.at, now):
         raise InvalidRequest(*problems)
     if request.recurrence is not None:

@@ -49,7 +49,6 @@ def _waits(run: Record, now: int) -> bool:
 
 
 def _notes(job: Record) -> Iterator[Moment]:
-    """Yield the latest changes that clients made to the job."""
     for note in changes_of(job)[:MOST_NOTES]:
         if note.action in _DONE:
             by = "" if note.by is None else f" by {note.by}"
@@ -76,7 +75,6 @@ def _of_run(run: Record) -> Iterator[Moment]:
 
 
 def _of_present(run: Record) -> Iterator[Moment]:
-    """Yield the moments of the attempt that runs or is to come."""
     if run.status is Status.RUNNING and run.started_at is not None:
         yield Moment(run.started_at, f"attempt {run.attempt} started by worker {run.worker}")
     if run.cancel_requested is not None:

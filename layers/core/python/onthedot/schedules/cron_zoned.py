@@ -10,9 +10,7 @@ where clocks change by whole hours, the time between two fires stays the same. F
 
 from typing import Final
 
-from onthedot.schedules.choices import DstPolicy as DstPolicy  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import Gap as Gap  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import Overlap as Overlap  # noqa: PLC0414 - also from here
+from onthedot.schedules.choices import DstPolicy, Gap, Overlap
 from onthedot.schedules.cron_fields import SEARCH_YEARS, Cron
 from onthedot.schedules.zones import LAST_INSTANT, WALL_MS, Stretch, Zone
 

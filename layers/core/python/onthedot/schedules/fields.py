@@ -23,7 +23,7 @@ Rule = CronSchedule | EverySchedule
 
 
 def new_recurrence(fields: Fields, now: int) -> Recurrence | None:
-    """Return the recurrence in the fields, or None for a job that does not recur. Raise BadSchedule."""
+    """Return None for a job that does not recur. Raise BadSchedule."""
     if not any(name in fields for name in RULE_FIELDS):
         return None
     return Recurrence(
@@ -35,7 +35,7 @@ def new_recurrence(fields: Fields, now: int) -> Recurrence | None:
 
 
 def cron_with_h(fields: Fields) -> str | None:
-    """Return the cron expression if it has an `H`, which is resolved anew when the job has its id."""
+    """Return the expression if it has an `H`, which is resolved anew when the job has its id."""
     expression: str | None = fields.get("cron")
     return expression if expression is not None and has_h(expression) else None
 
@@ -58,7 +58,7 @@ def fire_instant(fields: Fields) -> int | None:
 
 
 def new_schedule(fields: Fields, now: int) -> Schedule:
-    """Return the schedule in fields that have `cron` or `every`, with `H` as for an example. Raise BadSchedule."""
+    """Resolve `H` as for an example. Raise BadSchedule."""
     rule: Rule
     if "every" in fields:
         rule = schedules.every(fields["every"], now, fields.get("start_at"))
@@ -121,7 +121,6 @@ def _misfire(present: Misfire, fields: Fields) -> Misfire:
 
 
 def told(recurrence: Recurrence) -> dict[str, Any]:
-    """Return the recurrence in fields that a client can send again."""
     schedule = recurrence.schedule
     return {
         **_rule(schedule.rule),

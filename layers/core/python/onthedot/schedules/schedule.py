@@ -6,12 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from onthedot.core.errors import InvalidRequest, Problem
-from onthedot.schedules.choices import DAY_MS as DAY_MS  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import MAX_AHEAD_MS as MAX_AHEAD_MS  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import MAX_JITTER_SECONDS, DstPolicy, Gap, Overlap
-from onthedot.schedules.choices import Misfire as Misfire  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import MisfirePolicy as MisfirePolicy  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import OverlapPolicy as OverlapPolicy  # noqa: PLC0414 - also from here
+from onthedot.schedules.choices import (
+    DAY_MS,
+    MAX_AHEAD_MS,
+    MAX_JITTER_SECONDS,
+    DstPolicy,
+    Gap,
+    Misfire,
+    MisfirePolicy,
+    Overlap,
+    OverlapPolicy,
+)
 from onthedot.schedules.cron import parse_cron
 from onthedot.schedules.cron_fields import SEARCH_YEARS, CronOfYears
 from onthedot.schedules.cron_zoned import DEFAULT_DST, next_instant
@@ -37,7 +42,6 @@ class CronSchedule:
         zone(self.timezone)
 
     def next_after(self, after: int) -> int | None:
-        """Return the first fire time strictly after this instant, or None."""
         return next_instant(parse_cron(self.expression), zone(self.timezone), self.dst, after)
 
 
@@ -53,7 +57,6 @@ class EverySchedule:
             raise BadSchedule("every", "is too small; give 1 or more seconds")
 
     def next_after(self, after: int) -> int | None:
-        """Return the first fire time strictly after this instant."""
         if after < self.anchor_ms:
             return self.anchor_ms
         period = self.seconds * 1000
@@ -78,12 +81,12 @@ class Schedule:
 
 
 def every(seconds: int, created_at: int, start_at: int | None = None) -> EverySchedule:
-    """Return the rule of a job that is created now. It fires first at `start_at`, or else an interval from now."""
+    """Fire first at `start_at`, or else an interval from now."""
     return EverySchedule(seconds, created_at + seconds * 1000 if start_at is None else start_at)
 
 
 def next_fire(schedule: Schedule, after: int) -> int | None:
-    """Return the first fire time strictly after this instant, or None when there is none left."""
+    """Return the first fire time strictly after this instant."""
     if schedule.start_at is not None:
         after = max(after, schedule.start_at - 1)
     at = schedule.rule.next_after(after)
@@ -100,7 +103,6 @@ def fires_between(schedule: Schedule, after: int, until: int, limit: int) -> lis
 
 
 def contains(schedule: Schedule, nominal: int) -> bool:
-    """Return whether this is a fire time of the schedule."""
     return next_fire(schedule, nominal - 1) == nominal
 
 
@@ -124,7 +126,7 @@ def skipped_between(schedule: Schedule, after: int, until: int, limit: int) -> l
 
 
 def jittered(job_id: str, nominal: int, jitter_seconds: int) -> int:
-    """Return the nominal time with its jitter, 0 to `jitter_seconds`. It is always the same for a job and a time."""
+    """Return the nominal time with its jitter, which is always the same for a job and a time."""
     if jitter_seconds <= 0:
         return nominal
     digest = hashlib.blake2b(f"{job_id}@{nominal}".encode(), digest_size=8).digest()
@@ -132,7 +134,6 @@ def jittered(job_id: str, nominal: int, jitter_seconds: int) -> int:
 
 
 def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
-    """Return the schedule as JSON values, without defaults so that it stays small."""
     rule = schedule.rule
     if isinstance(rule, EverySchedule):
         record: dict[str, Any] = {"every": rule.seconds, "anchor": rule.anchor_ms}
@@ -150,7 +151,7 @@ def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
 
 
 def schedule_from_json(record: Mapping[str, Any]) -> Schedule:
-    """Return the schedule that `to_json` wrote. Its numbers may come back as any integral type."""
+    """Numbers may come back as any integral type."""
     rule: CronSchedule | EverySchedule
     if "every" in record:
         rule = EverySchedule(int(record["every"]), int(record["anchor"]))
@@ -182,7 +183,6 @@ class Recurrence:
 
 
 def with_expression(recurrence: Recurrence, expression: str) -> Recurrence:
-    """Return the recurrence with another cron expression. Raise BadCron."""
     schedule = recurrence.schedule
     if not isinstance(schedule.rule, CronSchedule):
         return recurrence
@@ -191,7 +191,7 @@ def with_expression(recurrence: Recurrence, expression: str) -> Recurrence:
 
 
 def recurrence_to_json(recurrence: Recurrence) -> dict[str, Any]:
-    """Return the recurrence as JSON values, without defaults so that it stays small."""
+    """Defaults are left out, so that it stays small."""
     record = schedule_to_json(recurrence.schedule)
     if recurrence.misfire != DEFAULT_MISFIRE:
         record["misfire"] = [recurrence.misfire.policy, recurrence.misfire.grace_seconds]
@@ -203,7 +203,6 @@ def recurrence_to_json(recurrence: Recurrence) -> dict[str, Any]:
 
 
 def recurrence_from_json(record: Mapping[str, Any]) -> Recurrence:
-    """Return the recurrence that `to_json` wrote."""
     policy, grace = record.get("misfire", (DEFAULT_MISFIRE.policy, DEFAULT_MISFIRE.grace_seconds))
     return Recurrence(
         schedule_from_json(record),
@@ -237,7 +236,6 @@ def milliseconds_hint(instant: int) -> str:
 
 
 def check_start(schedule: Schedule, now: int) -> None:
-    """Raise InvalidRequest when the schedule starts beyond the window."""
     if schedule.start_at is not None and schedule.start_at > now + MAX_AHEAD_MS:
         raise InvalidRequest(Problem("start_at", "is more than 10 years ahead; give an earlier time"))
 
