@@ -101,34 +101,6 @@ def test_a_page_cut_inside_of_a_chunk_goes_on_when_its_last_run_was_redriven(wor
 
 
 @pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("from=soon", "from"),
-        ("from=2026-03-01T12:00:00", "from"),
-        ("to=-5", "to"),
-        (f"from={at(5)}&to={at(5)}", "to"),
-        ("name=", "name"),
-        ("job_id=a/b", "job_id"),
-        ("cause=", "cause"),
-        ("by=day", "by"),
-        ("by=cause&cursor=x", "cursor"),
-    ],
-)
-def test_a_bad_filter_is_refused_by_name(api: Api, query: str, field: str) -> None:
-    response = api.get(f"/v1/dead-letters?{query}")
-    assert (response.status, fields_of(response)) == (422, {field})
-
-
-def test_a_cursor_is_valid_with_its_filters_alone(worker: PullWorker) -> None:
-    api = worker.api
-    for _ in range(3):
-        fail(worker, name="a")
-    cursor = api.get("/v1/dead-letters?name=a&limit=1").body["next_cursor"]
-    response = api.get(f"/v1/dead-letters?limit=1&cursor={cursor}")
-    assert (response.status, fields_of(response)) == (422, {"cursor"})
-
-
-@pytest.mark.parametrize(
     "call",
     [
         lambda api: api.get("/v1/dead-letters?name=a"),
@@ -263,12 +235,6 @@ def test_a_redrive_by_filter_runs_what_passes_and_nothing_else(worker: PullWorke
     assert worker.take()["execution_id"] == mine
 
 
-def test_a_redrive_of_one_job(worker: PullWorker) -> None:
-    one, two = fail(worker), fail(worker)
-    assert redrive(worker.api, job_id=one)["redriven"] == 1
-    assert dead(worker.api) == [two]
-
-
 def test_a_dry_run_changes_nothing(worker: PullWorker) -> None:
     jobs = [fail(worker, "answered 503", "http_503", name="a") for _ in range(22)]
     before = worker.api.stored()
@@ -365,16 +331,6 @@ def test_a_redrive_past_many_that_it_refuses_goes_on_with_the_cursor(
 def test_a_bad_redrive_is_refused_by_name(api: Api, body: dict[str, Any], field: str) -> None:
     response = api.send("POST", "/v1/dead-letters/redrive", **body)
     assert (response.status, fields_of(response)) == (422, {field})
-
-
-def test_a_cursor_of_a_dry_run_starts_no_redrive(worker: PullWorker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redrives, "PAGE", 1)
-    monkeypatch.setattr(redrives, "MOST_LOOKED_AT", 1)
-    for _ in range(2):
-        fail(worker, name="a")
-    cursor = redrive(worker.api, name="a", dry_run=True)["next_cursor"]
-    response = worker.api.send("POST", "/v1/dead-letters/redrive", name="a", cursor=cursor)
-    assert (response.status, fields_of(response)) == (422, {"cursor"})
 
 
 def test_times_are_those_of_the_failure(worker: PullWorker, world: World) -> None:

@@ -10,7 +10,7 @@ from onthedot.core.listing import FactFilter
 from onthedot.core.ports import Deadline, ReadRecords
 from onthedot.jobs import list_jobs
 from tests.scenarios.kits.faults import Faults, FaultyStore
-from tests.unit.api.kit import SHELL, Api, a_worker, fields_of
+from tests.unit.api.kit import SHELL, Api, a_worker
 
 HOURLY = "0 * * * *"
 PATTERN = {"source": ["shop"]}
@@ -73,17 +73,6 @@ def test_a_recurring_job_is_listed_with_its_schedule_and_its_latest_outcomes(api
     assert job["next_fire_time"] == "2026-03-01T13:00:00.000Z"
     assert job["outcomes"] == ["SUCCEEDED", "FAILED", "SUCCEEDED"]
     assert "at" not in job
-
-
-def test_the_latest_twelve_outcomes_are_shown(api: Api) -> None:
-    job_id = api.job(target=SHELL, every=3600)
-    worker = a_worker(api)
-    for _ in range(14):
-        api.send("POST", f"/v1/jobs/{job_id}/run")
-        worker.complete(worker.take())
-        api.world.clock.advance(1)
-    [job] = page(api)["jobs"]
-    assert (job["every"], job["outcomes"]) == (3600, ["SUCCEEDED"] * 12)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 20])
@@ -208,37 +197,6 @@ def test_a_page_reads_a_bounded_number_of_records(api: Api, monkeypatch: pytest.
     some_jobs(api, 7)
     pages = every_page(api, status="PAUSED")
     assert [[job["job_id"] for job in found] for found in pages] == [[], [], [paused]]
-
-
-def test_a_cursor_is_good_for_its_tenant_and_its_filters_only(api: Api) -> None:
-    some_jobs(api, 3)
-    cursor = page(api, limit=1, name="job")["next_cursor"]
-    assert len(page(api, limit=2, name="job", cursor=cursor)["jobs"]) == 2
-    for other, query in ((api, {"name": "jo"}), (api, {}), (api.called_by("other"), {"name": "job"})):
-        refused = other.ask("/v1/jobs", {**query, "cursor": cursor})
-        assert (refused.status, fields_of(refused)) == (422, {"cursor"})
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "limit=0",
-        "limit=101",
-        "colour=red",
-        "kind=stamped",
-        "status=DELETED",
-        "status=pending",
-        "priority=URGENT",
-        "name=",
-        "tag=",
-        "workflow=%20",
-        "cursor=x",
-        "cursor=",
-    ],
-)
-def test_a_bad_query_is_refused_by_name(api: Api, query: str) -> None:
-    response = api.get(f"/v1/jobs?{query}")
-    assert (response.status, fields_of(response)) == (422, {query.partition("=")[0]})
 
 
 def test_a_job_that_cannot_be_read_hides_no_other(api: Api) -> None:

@@ -158,12 +158,6 @@ def test_the_pool_is_chosen_from_the_whole_changed_job(api: Api) -> None:
     assert api.get(f"/v1/jobs/{job_id}").body["requirements"]["cpu"] == 0
 
 
-def test_a_job_that_is_changed_to_need_a_pull_worker_is_leased_there(api: Api, world: World) -> None:
-    job_id = api.job()
-    assert api.send("PATCH", f"/v1/jobs/{job_id}", target=SHELL).status == 200
-    assert a_worker(api).take()["execution_id"] == job_id
-
-
 def test_a_job_that_lost_a_worker_stays_alone_when_it_is_changed(api: Api, world: World) -> None:
     run = world.store.get(api.job())
     assert run is not None
