@@ -78,11 +78,12 @@ def submit(context: RequestContext) -> answers.AcceptedView:
 def submit_many(context: RequestContext) -> answers.BatchView:
     now = context.engine.clock.now()
     entries = read_batch(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
-    read = [entry for entry in entries if isinstance(entry, JobRequest)]
-    requests = [replace(request, trace=context.request.trace, by=context.caller) for request in read]
-    accepted = iter(accept_batch(context.engine, context.tenant, requests, now))
-    outcomes = [next(accepted) if isinstance(entry, JobRequest) else entry for entry in entries]
-    return {"jobs": [_entry_view(context, outcome) for outcome in outcomes]}
+    traced = [
+        replace(entry, trace=context.request.trace, by=context.caller) if isinstance(entry, JobRequest) else entry
+        for entry in entries
+    ]
+    accepted = accept_batch(context.engine, context.tenant, traced, now)
+    return {"jobs": [_entry_view(context, outcome) for outcome in accepted]}
 
 
 def show_job(context: RequestContext) -> Response:

@@ -6,7 +6,8 @@ If the API dies after the put, the job runs all the same. A repeated request fin
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 from onthedot.core import patience
 from onthedot.core.choices import OnParentFailure, Priority
@@ -186,9 +187,28 @@ def _position(engine: Engine, job_id: str, request: JobRequest, *, pool: str, no
 
 
 UPLOADS: Final = 16
+Entry = TypeVar("Entry")
+Made = TypeVar("Made")
 
-Accepted = Record | OnthedotError
+Accepted = Record | Exception
 """The stored job, new or of an earlier request with the same key and body, or the error that refused it."""
+
+
+def _each(step: Callable[[Entry], Made], entries: Sequence[Entry | Exception]) -> list[Made | Exception]:
+    """Do one step for each entry of a batch that has no error yet. An error takes the place of its entry."""
+    return [_done(step, entry) for entry in entries]
+
+
+def _side_by_side(step: Callable[[Entry], Made], entries: Sequence[Entry | Exception]) -> list[Made | Exception]:
+    with ThreadPoolExecutor(UPLOADS) as threads:
+        return list(threads.map(partial(_done, step), entries))
+
+
+def _done(step: Callable[[Entry], Made], entry: Entry | Exception) -> Made | Exception:
+    try:
+        return entry if isinstance(entry, Exception) else step(entry)
+    except OnthedotError as error:
+        return error
 
 
 class _WorkersReadOnce:
@@ -214,16 +234,23 @@ class _WorkersReadOnce:
         return self._known
 
 
-def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) -> Sequence[Accepted]:
-    """Answer each request in order: a job, InvalidRequest, IdempotencyConflict or Unavailable."""
+def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest | Exception]) -> list[Accepted]:
+    """Answer each request in order: a job, InvalidRequest, IdempotencyConflict or Unavailable. An error stays."""
     engine = replace(engine, registry=cast(WorkerRegistry, _WorkersReadOnce(engine.registry)))
-    gates = GateCheck(engine, tenant)
-    stored = _with_stored_payloads(engine, tenant, [_with_pool(engine, tenant, request, gates) for request in requests])
-    parents = ParentCheck(engine, tenant)
-    made = [
-        request if isinstance(request, OnthedotError) else _record(engine, tenant, request, parents, gates)
-        for request in stored
-    ]
+    gates, parents = GateCheck(engine, tenant), ParentCheck(engine, tenant)
+
+    def with_pool(request: JobRequest) -> JobRequest:
+        gates.check(request.gates)
+        return replace(request, pool=request.pool or choose_pool(engine, tenant, request.definition))
+
+    def with_payload(request: JobRequest) -> JobRequest:
+        owner = Owner(id_for(tenant, request), engine.clock.now())
+        definition = store_payload(engine.blobs, tenant, request.definition, owner)
+        return replace(request, definition=definition, job_id=owner.job_id)
+
+    # A job that is refused stores no payload, and payloads are stored before the clock is read for the slots.
+    stored = _side_by_side(with_payload, _each(with_pool, requests))
+    made = _each(lambda request: record_for(engine, tenant, request, parents, gates), stored)
     entered = _with_entered_patterns(engine, made)
     # The same key twice is the same id: the first of them is written, all are compared with the record stored then.
     records = {record.run_id: record for record in reversed(entered) if isinstance(record, Record)}
@@ -231,59 +258,17 @@ def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) ->
     found = [record for record in stored_now.values() if isinstance(record, Record)]
     schedule_all_soon(engine, [job for job in found if is_own(job, records[job.run_id])], patience.SEND_BATCH_MS)
     _leave_refused(engine, entered, stored_now)
-    return [_accepted(record, stored_now) if isinstance(record, Record) else record for record in entered]
+    return _each(lambda record: _accepted(record, stored_now), entered)
 
 
-def _with_pool(engine: Engine, tenant: str, request: JobRequest, gates: GateCheck) -> JobRequest | OnthedotError:
-    """Choose the pool and check the gates first, so that a job that is refused stores no payload."""
-    try:
-        gates.check(request.gates)
-        return replace(request, pool=request.pool or choose_pool(engine, tenant, request.definition))
-    except OnthedotError as error:
-        return error
-
-
-def _with_stored_payloads(
-    engine: Engine, tenant: str, requests: Sequence[JobRequest | OnthedotError]
-) -> list[JobRequest | OnthedotError]:
-    """Store large payloads side by side, before the clock is read for the slots."""
-
-    def store(request: JobRequest | OnthedotError) -> JobRequest | OnthedotError:
-        if isinstance(request, OnthedotError):
-            return request
-        try:
-            owner = Owner(id_for(tenant, request), engine.clock.now())
-            definition = store_payload(engine.blobs, tenant, request.definition, owner)
-            return replace(request, definition=definition, job_id=owner.job_id)
-        except Unavailable as error:
-            return error
-
-    with ThreadPoolExecutor(UPLOADS) as uploads:
-        return list(uploads.map(store, requests))
-
-
-def _record(engine: Engine, tenant: str, request: JobRequest, parents: ParentCheck, gates: GateCheck) -> Accepted:
-    try:
-        return record_for(engine, tenant, request, parents, gates)
-    except OnthedotError as error:
-        return error
-
-
-def _with_entered_patterns(engine: Engine, records: Sequence[Accepted]) -> list[Accepted]:
+def _with_entered_patterns(engine: Engine, records: Sequence[Accepted]) -> Sequence[Accepted]:
     """Enter the patterns of event jobs, so that events find a job as soon as it is stored."""
 
-    def enter(record: Accepted) -> Accepted:
-        try:
-            if isinstance(record, Record):
-                handle.enter(engine, record)
-        except Unavailable as error:
-            return error
+    def enter(record: Record) -> Record:
+        handle.enter(engine, record)
         return record
 
-    if not any(_waits_for_events(record) for record in records):
-        return list(records)
-    with ThreadPoolExecutor(UPLOADS) as writers:
-        return list(writers.map(enter, records))
+    return _side_by_side(enter, records) if any(_waits_for_events(record) for record in records) else records
 
 
 def _leave_refused(engine: Engine, records: Sequence[Accepted], stored_now: Mapping[str, Record | Unavailable]) -> None:
@@ -334,19 +319,25 @@ def accept_job(engine: Engine, tenant: str, request: JobRequest, now: int) -> Re
     return submit_or_repeat(engine, tenant, request, submit)
 
 
-def accept_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest], now: int) -> list[Accepted]:
-    """Answer each request in order: the stored job, or the error that a single request would raise."""
-    refusals = [_refusal(request, now) for request in requests]
-    timely = [request for request, refusal in zip(requests, refusals, strict=True) if refusal is None]
-    submitted = iter(submit_batch(engine, tenant, timely))
-    answers = [next(submitted) if refusal is None else refusal for refusal in refusals]
-    refused = [r for r, answer in zip(requests, answers, strict=True) if isinstance(answer, InvalidRequest)]
+def accept_batch(engine: Engine, tenant: str, entries: Sequence[JobRequest | Exception], now: int) -> list[Accepted]:
+    """Answer each entry in order: the stored job, or the error that a single request would raise. An error stays."""
+
+    def in_time(request: JobRequest) -> JobRequest:
+        check_times(request, now)
+        return request
+
+    answers = submit_batch(engine, tenant, _each(in_time, entries))
+    refused = [
+        entry
+        for entry, answer in zip(entries, answers, strict=True)
+        if isinstance(entry, JobRequest) and isinstance(answer, InvalidRequest)
+    ]
     earlier = _earlier_jobs(engine, tenant, refused)
     return [
-        earlier.get((request.idempotency_key, request.fingerprint), answer)
-        if isinstance(answer, InvalidRequest)
+        earlier.get((entry.idempotency_key, entry.fingerprint), answer)
+        if isinstance(entry, JobRequest) and isinstance(answer, InvalidRequest)
         else answer
-        for request, answer in zip(requests, answers, strict=True)
+        for entry, answer in zip(entries, answers, strict=True)
     ]
 
 
@@ -392,11 +383,3 @@ def check_times(request: JobRequest, now: int) -> None:
         raise InvalidRequest(*problems)
     if request.recurrence is not None:
         check_start(request.recurrence.schedule, now)
-
-
-def _refusal(request: JobRequest, now: int) -> InvalidRequest | None:
-    try:
-        check_times(request, now)
-    except InvalidRequest as error:
-        return error
-    return None
