@@ -108,10 +108,7 @@ PRIORITY_NAMES: Final[tuple[PriorityName, ...]] = get_args(PriorityName)
 
 
 def describe_nulls(schema: dict[str, Any], nullable: Set[str]) -> None:
-    """Remove null from the schema of every field that refuses it.
-
-    In the models, None marks a field that was left out, so pydantic's schema offers null for it.
-    """
+    # In the models, None marks a field that was left out, so pydantic's schema offers null for it.
     for name, field in schema["properties"].items():
         if {"type": "null"} in (choices := field.get("anyOf", ())):
             del field["default"]

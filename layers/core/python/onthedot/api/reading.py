@@ -138,10 +138,7 @@ def field_names(model: AnyModel) -> list[str]:
 
 
 def near_field(model: AnyModel, location: Sequence[int | str]) -> str | None:
-    """Return the known field that is nearest to the unknown one at this place of a document, or None.
-
-    A name that an object in this one has comes first: `max_retries` means `retry.max_retries`, and not `max_runs`.
-    """
+    # A name inside of an object comes first: `max_retries` means `retry.max_retries`, and not `max_runs`.
     models: Models = [model]
     for part in location[:-1]:
         models = _inside(models, part)
@@ -265,10 +262,7 @@ def read_no_fields(body: bytes) -> None:
 
 
 def null_problems(model: AnyModel, document: Mapping[str, Any], nullable: Set[str]) -> list[Problem]:
-    """Return a problem for each field that is null and must not be.
-
-    In models of pydantic, None marks a field that was left out, so null would be read as a missing field.
-    """
+    # In the models, None marks a field that was left out, so null would be read as a missing field.
     names = set(field_names(model)) - nullable
     return [Problem(name, "is null; leave it out") for name in sorted(names) if document.get(name, name) is None]
 
@@ -326,10 +320,7 @@ def _unknown_field(near: str | None) -> str:
 
 
 def check_query(route: Route, request: Request) -> None:
-    """Raise InvalidRequest for a parameter that is given twice, and for each one on a route that takes none.
-
-    A route that takes some reads them as a model, which refuses unknown ones.
-    """
+    # A route that takes parameters reads them as a model, which refuses unknown ones.
     if route.is_page or route.ignores_query:
         return
     if route.query is None:

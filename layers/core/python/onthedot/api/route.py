@@ -120,10 +120,7 @@ class RouteTable:
         raise ApiError(405, "method_not_allowed", f"use {allowed} here", headers={"Allow": allowed})
 
     def _matching(self, path: str) -> list[tuple[Mapping[str, Route], str]]:
-        """Return the routes of a path by method, and the id in it.
-
-        One path may fit a fixed route and a route with `{id}`.
-        """
+        # One path may fit a fixed route and a route with `{id}`.
         matching: list[tuple[Mapping[str, Route], str]] = []
         if path in self._fixed:
             matching.append((self._fixed[path], ""))

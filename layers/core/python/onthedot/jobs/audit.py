@@ -132,11 +132,7 @@ def no_range_reaches(records: Sequence[Record], time: int) -> bool:
 
 
 def _stamped_ahead(record: Record) -> bool:
-    """Return whether the run was stamped before its time.
-
-    A run that catches up on a missed time, and a backfilled run, are stamped after their time and may lie inside a
-    range.
-    """
+    # A run that catches up, or is backfilled, is stamped after its time and may lie inside a range.
     return is_scheduled(record.run_id) and record.created_at <= record.fire_time
 
 
@@ -152,10 +148,7 @@ def is_watched(state: GateState, now: int, *, is_key: bool) -> bool:
 
 
 def _why_late(run: Record, now: int, unwatched: Collection[GateId]) -> str | None:
-    """Say why a run is late, or return None.
-
-    A live run moves at its fire time, which may be that of a retry, or at the end of its lease.
-    """
+    # A live run moves at its fire time, which may be that of a retry, or at the end of its lease.
     if run.status in TERMINAL:
         return None
     gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
@@ -181,10 +174,7 @@ def _last_of_all(job: Record, runs: dict[int, Record], times: Sequence[int]) -> 
 
 
 def _latest(schedule: Schedule, after: int, until: int, most: int) -> list[int]:
-    """Return the last `most` of the expected times.
-
-    Schedules compute fire times forwards only, so this looks back in doubling steps.
-    """
+    # Schedules compute fire times forwards only, so this looks back in doubling steps.
     span = most * 1000  # nothing fires more often than once a second
     while True:
         begin = max(after, until - span)

@@ -107,10 +107,7 @@ def _change(  # noqa: PLR0917
 
 
 def _is_alike(changed: Record, current: Record) -> bool:
-    """Return whether the job is as the change leaves it, whichever request made the change.
-
-    Revision and notes are not compared: when another request made the same change first, this one has succeeded too.
-    """
+    # Revision and notes may differ: when another request made the same change first, this one has succeeded too.
     return replace(current, revision=changed.revision, changes=changed.changes) == changed
 
 

@@ -30,10 +30,7 @@ def dead_letters(
 
 
 def matching(engine: Engine, wanted: FailureFilter, runs: Sequence[Record]) -> list[Record]:
-    """Return the runs that pass the filter, in their order. Their jobs are read only for a filter by name.
-
-    Raise Unavailable when such a job cannot be read now: without its name, its runs would be missing in silence.
-    """
+    """Raise Unavailable when a job cannot be read for its name: its runs would be missing in silence."""
     jobs = jobs_of(engine, runs, must_have_all=True) if wanted.name is not None else {}
     return [run for run in runs if wanted.passes(run, name_of(jobs.get(run.job_id)))]
 
@@ -107,10 +104,7 @@ class Causes:
 
 
 def count_causes(engine: Engine, tenant: str, wanted: FailureFilter, limit: int, *, by_job: bool = False) -> Causes:
-    """Return the most frequent causes of the dead letters that pass the filter. Raise Unavailable.
-
-    With `by_job` the runs of a job count as one, with the cause of the latest.
-    """
+    """With `by_job` the runs of a job count as one, with the cause of the latest. Raise Unavailable."""
     now = engine.clock.now()
     deadline = Deadline.after(now, patience.REQUEST_MS)
     result = Causes()

@@ -201,10 +201,7 @@ def kept_view(run: Record) -> KeptView:
 
 
 def lateness_ms(run: Record) -> int | None:
-    """Return the first start minus the fire time.
-
-    Return None before the first start, and when the first attempt is no longer stored because many others followed.
-    """
+    """Return None before the first start, and when the first of many attempts is no longer stored."""
     first = run.attempts[0].started_at if run.attempts and run.attempts[0].number == 1 else None
     if first is None and run.attempt == 1:
         first = run.started_at

@@ -121,10 +121,7 @@ def _known(unknown: list[str], what: str, read: Callable[[], Fact]) -> Fact | No
 
 
 def _parents(engine: Engine, job: Record) -> list[str]:
-    """Name the parents that the job waits for, by key or id, with their statuses.
-
-    Only the parents that are named are read.
-    """
+    # Only the parents that are named are read.
     waits = [parent for parent in job.parents if parent in job.waits_for]
     deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
     found = engine.store.get_many(waits[:MOST_NAMED], deadline).found if waits else {}
@@ -163,10 +160,7 @@ def _pool(engine: Engine, run: Record) -> list[Reason]:
 
 
 def _workers(engine: Engine, run: Record, definition: Definition | None, now: int) -> list[Reason]:
-    """Say which worker a due run of a pull pool waits for: one that it is assigned to, or one that is missing or full.
-
-    Raise Unavailable.
-    """
+    """Say which worker a due run of a pull pool waits for: one that has it, or that is missing or full."""
     pool = engine.deployment.pools.get(run.pool)
     if definition is None or pool is None or pool.kind is not PoolKind.PULL or not _waits_in_queue(run, now):
         return []

@@ -63,10 +63,7 @@ def running_runs(
     status: Status = Status.RUNNING,
     passes: Callable[[Record], bool] = lambda _: True,
 ) -> Page[Record]:
-    """Return a page of the tenant's runs that run now, or that were sent and wait for a worker. Raise Unavailable.
-
-    `passes` chooses some of them.
-    """
+    """Return runs that run now, or with `status` those that were sent. `passes` chooses some. Raise Unavailable."""
     now = engine.clock.now()
     deadline = Deadline.after(now, patience.REQUEST_MS)
     shards = max(engine.deployment.shards, engine.shards.read().used)
@@ -155,10 +152,7 @@ _NOW: Final = "now:"
 def worker_runs(
     engine: Engine, tenant: str, worker_id: str, wanted: RunFilter, *, limit: int, cursor: str | None = None
 ) -> Page[Record]:
-    """Return a page of the tenant's runs on this worker: the running ones, then the others by their last start.
-
-    Raise WorkerNotFound and Unavailable.
-    """
+    """Return the running ones first, then the others by their last start. Raise WorkerNotFound and Unavailable."""
     if cursor is not None and cursor.startswith(_NOW):
         return _running(engine, tenant, worker_id, wanted, limit=limit, cursor=cursor.removeprefix(_NOW))
     load = _load(engine, tenant, worker_id)
@@ -181,10 +175,7 @@ def _load(engine: Engine, tenant: str, worker_id: str) -> Load:
 def _running(
     engine: Engine, tenant: str, worker_id: str, wanted: RunFilter, *, limit: int, cursor: str | None = None
 ) -> Page[Record]:
-    """Return a page of what the worker runs now, by the watch slots.
-
-    A record there that cannot be read does not say which worker has its run.
-    """
+    # A record that cannot be read does not say which worker has its run.
     page = running_runs(
         engine, tenant, limit, cursor, passes=lambda run: run.worker == worker_id and wanted.passes(run)
     )
@@ -243,10 +234,7 @@ ADVICE = "give job_id, worker_id, or status RUNNING or FAILED; an index for othe
 def find_runs(
     engine: Engine, tenant: str, wanted: RunFilter, worker_id: str | None, *, limit: int, cursor: str | None
 ) -> Page[Record]:
-    """Return a page of the tenant's runs.
-
-    Raise InvalidRequest for a query that no index answers, JobNotFound, WorkerNotFound and Unavailable.
-    """
+    """Raise InvalidRequest for a query that no index answers, JobNotFound, WorkerNotFound and Unavailable."""
     if worker_id is not None:
         return worker_runs(engine, tenant, worker_id, wanted, limit=limit, cursor=cursor)
     if wanted.job_id is not None:

@@ -128,11 +128,7 @@ def _waits_for_first_start(run: Record) -> bool:
 
 
 def _last_ones(job: Record, seen: Sequence[Record], next_at: int | None, now: int) -> int | None:
-    """Return the next fire time.
-
-    A job becomes COMPLETED when its last run is stamped. Until that run fires, the next time is the earliest of the
-    waiting runs.
-    """
+    # A job becomes COMPLETED when its last run is stamped. Until that run fires, its time is the next one.
     if job.status is not Status.COMPLETED:
         return next_at
     ahead = next_stamped(job, now)
@@ -141,10 +137,7 @@ def _last_ones(job: Record, seen: Sequence[Record], next_at: int | None, now: in
 
 
 def _end_of(job: Record, seen: Sequence[Record], now: int) -> int | None:
-    """Return when the last run of the schedule ended. None: it has not. The job itself ends when that run is stamped.
-
-    A job that a client ended has ended then.
-    """
+    """Return when the last run of the schedule ended. A job that a client ended has ended then."""
     if job.status is not Status.COMPLETED:
         return job.finished_at
     own = [run for run in seen if run.trigger is None]

@@ -95,10 +95,7 @@ def _opened(cursor: str) -> tuple[int, str | None]:
 
 
 def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> None:
-    """Redrive the runs, each at its own moment.
-
-    A run that cannot be sent now stays in its watch slot, for the sweep.
-    """
+    # A run that cannot be sent now stays in its watch slot, for the sweep.
     runs, jobs = _still_scheduled(engine, runs, result, deadline)
     if result.dry:
         result.runs += runs
@@ -135,10 +132,7 @@ def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadli
 def _found_redriven(
     engine: Engine, unknown: Mapping[str, Record], result: Redriven, deadline: Deadline
 ) -> Sequence[Record]:
-    """Return the runs whose redrive happened though its answer was lost, by reading them.
-
-    One that is a dead letter still is not called refused: the store may yet apply the write.
-    """
+    # One that is still a dead letter is not called refused: the store may yet apply the write.
     found = engine.store.get_many(list(unknown), deadline).found if unknown else {}
     for run_id, redriven in unknown.items():
         current = found.get(run_id)
@@ -152,10 +146,7 @@ def _found_redriven(
 def _still_scheduled(
     engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    """Return the runs that their jobs still let start, and these jobs. Refuse the others.
-
-    A run that its job does not let start stays a dead letter. Redriven, it would be skipped, and its failure forgotten.
-    """
+    # Redriven, a run that its job does not let start would be skipped, and its failure forgotten.
     job_ids = list(dict.fromkeys(run.job_id for run in runs if run.kind is Kind.STAMPED))
     if not job_ids:
         return runs, ()

@@ -65,10 +65,7 @@ def run_now(
 def backfill(
     engine: Engine, tenant: str, job_id: str, *, after: int, until: int, limit: int, priority: Priority
 ) -> Backfilled:
-    """Store a run for each fire time with `after <= time < until`, paced.
-
-    Raise JobNotFound, JobConflict or InvalidRequest.
-    """
+    """Store paced runs for times with `after <= time < until`. Raise JobNotFound, JobConflict or InvalidRequest."""
     job = _running_job(engine, tenant, job_id, "backfill")
     now = engine.clock.now()
     if job.kind is not Kind.RECURRING or job.recurrence is None:

@@ -42,11 +42,7 @@ def filtered_page(
     *,
     most_chunks: int = MOST_CHUNKS,
 ) -> Page[Record]:
-    """Return a page of up to `limit` runs.
-
-    `read` reads the chunk at a place of the source, None for the first one. `passing` returns the runs that pass, and
-    keeps their order.
-    """
+    """`read` gets the place of a chunk, None for the first one. `passing` keeps the order of the runs that pass."""
     deadline = Deadline.after(clock.now(), patience.REQUEST_MS)
     place, last = _opened(cursor)
     found: list[Record] = []

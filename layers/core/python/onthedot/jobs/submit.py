@@ -84,11 +84,7 @@ def id_for(tenant: str, request: JobRequest) -> str:
 
 
 def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
-    """Return the stored job: new, or made by an earlier request with the same key and body.
-
-    Raise IdempotencyConflict when the key was used with another body, InvalidRequest for a job that cannot run on this
-    stage, and Unavailable.
-    """
+    """Raise IdempotencyConflict for a key with another body, InvalidRequest for a job that cannot run, Unavailable."""
     run = record_for(engine, tenant, request)
     handle.enter(engine, run)
     existing = engine.store.create(run)
@@ -107,10 +103,7 @@ def record_for(
     parents: ParentCheck | None = None,
     gates: GateCheck | None = None,
 ) -> Record:
-    """Return the record that the request makes, placed as of now. Raise InvalidRequest or Unavailable.
-
-    `parents` and `gates` are the checks of all jobs of a batch, if the request is one of them.
-    """
+    """`parents` and `gates` are the checks of a whole batch. Raise InvalidRequest or Unavailable."""
     # The pool is chosen first, so that a job that cannot run stores no payload.
     pool = request.pool or choose_pool(engine, tenant, request.definition)
     (gates or GateCheck(engine, tenant)).check(request.gates)
@@ -307,10 +300,7 @@ def _accepted(record: Record, stored_now: Mapping[str, Record | Unavailable]) ->
 
 
 def accept_job(engine: Engine, tenant: str, request: JobRequest, now: int) -> Record:
-    """Return the stored job: new, or made by an earlier request with the same key and body.
-
-    Raise InvalidRequest, IdempotencyConflict or Unavailable.
-    """
+    """Raise InvalidRequest, IdempotencyConflict or Unavailable."""
 
     def submit() -> Record:
         check_times(request, now)
@@ -362,10 +352,7 @@ def earlier_job(engine: Engine, tenant: str, request: JobRequest) -> Record | No
 def _earlier_jobs(
     engine: Engine, tenant: str, requests: Sequence[JobRequest]
 ) -> dict[tuple[str | None, str], Accepted]:
-    """Return the jobs that earlier requests with the same keys and bodies made, by key and fingerprint.
-
-    A job that cannot be read in time is Unavailable: the client must not take its repeated request for a refused one.
-    """
+    # A job that cannot be read in time is Unavailable: a repeated request must not look like a refused one.
     ids = {job_id_for_key(tenant, r.idempotency_key): r for r in requests if r.idempotency_key is not None}
     if not ids:
         return {}

@@ -34,10 +34,7 @@ class Moment:
 
 
 def timeline(job: Record, run: Record | None, now: int, present: Reason | None) -> list[Moment]:
-    """Return the moments of a run, the oldest first. `run` is None for a job that has had no run yet.
-
-    `present` is the reason that stops a due run now. It is the moment of `now`.
-    """
+    """`run` is None for a job that has had no run. `present` is the reason that stops a due run now."""
     moments = [*_notes(job), *([] if run is None else _of_run(run))]
     if run is not None and present is not None and _waits(run, now):
         moments.append(Moment(now, present.message))
@@ -99,10 +96,7 @@ def _of_range(run: Record) -> Iterator[Moment]:
 
 
 def runs_fail(latest: Sequence[Record], *, more: bool) -> Reason | None:
-    """Return the reason if at least two runs in a row failed and none has ended since. None: there is no such row.
-
-    `latest` has the latest due runs of a job, the latest first. `more`: there may be older ones.
-    """
+    """Return the reason if at least two runs in a row failed and none has ended since. The latest come first."""
     ended = list(dropwhile(lambda run: run.status not in TERMINAL, latest))
     failed = list(takewhile(lambda run: run.status is Status.FAILED, ended))
     if len(failed) < 2:

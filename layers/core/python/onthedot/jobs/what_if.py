@@ -158,10 +158,7 @@ def redriven(
     failed_parents: Sequence[str] = (),
     no_worker: Reason | None = None,
 ) -> WhatIf:
-    """Say what a redrive of a dead letter would do now. `failed_parents` names the parents that are dead letters.
-
-    `no_worker` says that no live worker can run it.
-    """
+    """`failed_parents` names parents that are dead letters. `no_worker` says that no live worker can run it."""
     tries = "" if retry is None else f", with {_attempts(retry)}"
     through = _through(run, queue, no_worker)
     if failed_parents:

@@ -41,10 +41,7 @@ def cron_with_h(fields: Fields) -> str | None:
 
 
 def fire_instant(fields: Fields) -> int | None:
-    """Return the instant of `at`, by `timezone` and `dst` if it is a local time. Raise InvalidRequest.
-
-    `timezone` and `dst` are refused beside an `at` with an offset, which they cannot change.
-    """
+    # `timezone` and `dst` are refused beside an `at` with an offset, which they cannot change.
     at: int | LocalTime | None = fields.get("at")
     if isinstance(at, LocalTime):
         name = fields.get("timezone") or at.timezone
@@ -69,10 +66,7 @@ def new_schedule(fields: Fields, now: int) -> Schedule:
 
 
 def changed_recurrence(present: Recurrence, fields: Fields, job_id: str, now: int) -> Recurrence:
-    """Return the present recurrence of a job with the fields that were sent changed.
-
-    Raise BadSchedule, and InvalidRequest for fields that do not go with the rule.
-    """
+    """Raise BadSchedule, and InvalidRequest for fields that do not go with the rule."""
     return Recurrence(
         schedule=_changed_schedule(present.schedule, fields, job_id, now),
         misfire=_misfire(present.misfire, fields),
@@ -105,10 +99,7 @@ def _changed_rule(present: Schedule, start_at: int | None, expression: str | Non
 
 
 def _starts_anew(before: int | None, after: int | None, now: int) -> bool:
-    """Return whether an interval must count from a new instant. An interval counts from `start_at`.
-
-    So it begins anew when the client sends a new `start_at`, or removes one that is still in the future.
-    """
+    # An interval counts from `start_at`: from a new one, or anew when one in the future is removed.
     return before != after and (after is not None or (before or 0) > now)
 
 

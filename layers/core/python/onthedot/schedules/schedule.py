@@ -28,10 +28,7 @@ UTC_NAME: Final = "UTC"
 
 @dataclass(frozen=True, slots=True)
 class CronSchedule:
-    """A rule that fires when clocks in the zone show a time of the expression.
-
-    Raise BadCron or BadTimezone when it is built.
-    """
+    """A rule that fires when clocks in the zone show a time. Raise BadCron or BadTimezone when it is built."""
 
     expression: str
     timezone: str = UTC_NAME
@@ -107,10 +104,7 @@ def contains(schedule: Schedule, nominal: int) -> bool:
 
 
 def skipped_between(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
-    """Return the first `limit` times with `after < time < until` that clocks jump over and that are skipped (`skip`).
-
-    The work depends on the changes of the clocks in the window and not on the number of fire times.
-    """
+    """Return times that clocks jump over and that are skipped. The work depends on the changes of the clocks alone."""
     rule = schedule.rule
     if not isinstance(rule, CronSchedule) or rule.dst.gap is not Gap.SKIP:
         return []

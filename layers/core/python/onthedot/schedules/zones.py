@@ -96,10 +96,7 @@ def _nearest(name: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def _stretches(place: Zone, chunk: int) -> tuple[Stretch, ...]:
-    """Return the stretches that cover a chunk of time, in order.
-
-    Changes of the clocks shortly before the chunk are found too.
-    """
+    # Changes of the clocks shortly before the chunk are found too.
     first, end = chunk * _CHUNK_MS, (chunk + 1) * _CHUNK_MS
     start = first - _STEP_MS
     offset, shown, found = place.offset(start), 0, []
