@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 from onthedot.access.ports import Principal
 from onthedot.api.http import Request, Response
 from onthedot.api.router import handle
+from onthedot.core.records import Record
 from tests.builders import World
 
 URL = "https://example.com/hook"
@@ -38,6 +39,24 @@ class Api:
 
     def ask(self, path: str, query: Mapping[str, str]) -> Response:
         return handle(self.world.engine, Request("GET", path, query, principal=self.principal))
+
+    def pages(self, path: str, what: str, **query: Any) -> list[list[dict[str, Any]]]:
+        """The entries of all pages of a list, page by page."""
+        asked = {name: str(value) for name, value in query.items()}
+        pages: list[list[dict[str, Any]]] = []
+        while "cursor" not in asked or asked["cursor"] != "None":
+            response = self.ask(path, asked)
+            assert response.status == 200, response.body
+            pages.append(response.body[what])
+            assert len(pages) < 500, "it never ends"
+            asked["cursor"] = str(response.body["next_cursor"])
+        return pages
+
+    def record(self, run_id: str) -> Record:
+        """A run or a job as it is stored."""
+        found = self.world.store.get(run_id)
+        assert found is not None
+        return found
 
     def send(self, method: str, path: str, /, headers: Mapping[str, str] | None = None, **fields: Any) -> Response:
         """A call with these fields as its body."""

@@ -1,6 +1,7 @@
 """Executions found by job, worker and status: on pages with a bounded number of reads, each tenant's its own."""
 
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -16,18 +17,10 @@ NO_RETRY = {"max_retries": 0}
 
 
 def found(api: Api, query: str, limit: int = 100) -> list[dict[str, Any]]:
-    """Return the executions of all pages."""
-    runs: list[dict[str, Any]] = []
-    cursor = ""
-    for _ in range(500):
-        page = api.get(f"/v1/executions?{query}&limit={limit}{cursor}")
-        assert page.status == 200, page.body
-        assert len(page.body["executions"]) <= limit
-        runs += page.body["executions"]
-        if page.body["next_cursor"] is None:
-            return runs
-        cursor = f"&cursor={page.body['next_cursor']}"
-    raise AssertionError("it never ends")
+    """The executions of all pages."""
+    pages = api.pages("/v1/executions", "executions", limit=limit, **dict(parse_qsl(query)))
+    assert all(len(page) <= limit for page in pages)
+    return [run for page in pages for run in page]
 
 
 def ids(runs: list[dict[str, Any]]) -> list[str]:

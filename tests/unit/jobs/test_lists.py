@@ -22,20 +22,8 @@ def page(api: Api, **query: Any) -> Any:
     return response.body
 
 
-def every_page(api: Api, **query: Any) -> list[list[dict[str, Any]]]:
-    pages: list[list[dict[str, Any]]] = []
-    cursor: dict[str, Any] = {}
-    while True:
-        found = page(api, **query, **cursor)
-        pages.append(found["jobs"])
-        if found["next_cursor"] is None:
-            return pages
-        cursor = {"cursor": found["next_cursor"]}
-        assert len(pages) < 100, "it never ends"
-
-
 def ids(api: Api, **query: Any) -> list[str]:
-    return [job["job_id"] for found in every_page(api, **query) for job in found]
+    return [job["job_id"] for found in api.pages("/v1/jobs", "jobs", **query) for job in found]
 
 
 def some_jobs(api: Api, count: int, **fields: Any) -> list[str]:
@@ -84,7 +72,7 @@ def test_all_jobs_are_listed_once_the_latest_first(api: Api, limit: int) -> None
     expected = [api.job(on_event=PATTERN), *expected]
     api.world.clock.advance(1)
     expected = some_jobs(api, 4) + expected
-    pages = every_page(api, limit=limit)
+    pages = api.pages("/v1/jobs", "jobs", limit=limit)
     assert [job["job_id"] for found in pages for job in found] == expected
     assert all(len(found) == limit for found in pages[:-1])
     assert 0 < len(pages[-1]) <= limit
@@ -184,7 +172,7 @@ def test_a_page_looks_at_a_bounded_number_of_jobs(
     sought = api.job(name="sought", delay=3600)
     api.world.clock.advance(1)
     some_jobs(api, 10)
-    pages = every_page(api, name="sought", **status)
+    pages = api.pages("/v1/jobs", "jobs", name="sought", **status)
     assert [[job["job_id"] for job in found] for found in pages] == [[], [], [sought]]
 
 
@@ -195,7 +183,7 @@ def test_a_page_reads_a_bounded_number_of_records(api: Api, monkeypatch: pytest.
     api.send("POST", f"/v1/jobs/{paused}/pause")
     api.world.clock.advance(1)
     some_jobs(api, 7)
-    pages = every_page(api, status="PAUSED")
+    pages = api.pages("/v1/jobs", "jobs", status="PAUSED")
     assert [[job["job_id"] for job in found] for found in pages] == [[], [], [paused]]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.core.records import Attempt, Record
+from onthedot.core.records import Attempt
 from onthedot.jobs.executions_views import lateness_ms
 from onthedot.jobs.shown import shown_status
 from onthedot.schedules.schedule import EverySchedule
@@ -48,17 +48,11 @@ def test_lateness_is_unknown_when_the_first_attempt_is_no_longer_kept() -> None:
     assert shown_status(run, run.due_at) == "RETRYING"
 
 
-def stored(world: World, job_id: str) -> Record:
-    job = world.store.get(job_id)
-    assert job is not None
-    return job
-
-
 def test_an_interval_begins_one_interval_from_now_or_at_its_start(api: Api, world: World) -> None:
     assert api.submit(every=7200).body["next_fire_time"] == "2026-03-01T14:00:00.000Z"
     later = api.submit(every=7200, start_at="2026-03-01T12:30:00Z")
     assert later.body["next_fire_time"] == "2026-03-01T12:30:00.000Z"
-    recurrence = stored(world, later.body["job_id"]).recurrence
+    recurrence = api.record(later.body["job_id"]).recurrence
     assert recurrence is not None
     assert recurrence.schedule.rule == EverySchedule(7200, NOON + 1_800_000)
     assert api.submit(every=3600, start_at="2020-01-01T00:20:00Z").body["next_fire_time"] == "2026-03-01T12:20:00.000Z"
@@ -66,7 +60,7 @@ def test_an_interval_begins_one_interval_from_now_or_at_its_start(api: Api, worl
 
 def test_the_next_fire_time_is_the_next_fire_and_not_where_stamping_has_come_to(api: Api, world: World) -> None:
     job_id = api.job(every=10)
-    assert stored(world, job_id).due_at > NOON + 200_000
+    assert api.record(job_id).due_at > NOON + 200_000
     assert api.get(f"/v1/jobs/{job_id}").body["next_fire_time"] == "2026-03-01T12:00:10.000Z"
     world.clock.advance(12)
     assert api.get(f"/v1/jobs/{job_id}/status").body["next_run"] == "2026-03-01T12:00:20.000Z"

@@ -1,10 +1,7 @@
 """Queues are shown with the runs that wait in them. A queue that fails hides no other."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
-
-import pytest
 
 from onthedot.api.http import Request
 from onthedot.api.router import handle
@@ -13,20 +10,9 @@ from onthedot.core.errors import Unavailable
 from onthedot.core.ports import QueueCounts
 from onthedot.engine import Engine
 from onthedot.workers.queues import read_queues
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.scenarios.kits.faults import Faults, FaultyQueues
 from tests.unit.api.kit import ACME, SHELL, Api
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 def queues(engine: Engine) -> dict[tuple[str, str | None], dict[str, Any]]:

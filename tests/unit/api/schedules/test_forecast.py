@@ -1,7 +1,6 @@
 """GET /v1/forecast: runs per coming minute, whatever form they stand in."""
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,22 +11,11 @@ from onthedot.core.ports import Page, SlotEntry
 from onthedot.core.slots import SlotKind, bucket_of, slot_name
 from onthedot.gates.state import GateChange
 from onthedot.statistics.forecast import forecast
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api
 
 FORECAST = "onthedot.statistics.forecast"
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 def runs(api: Api, minutes: int = 10) -> list[int]:
