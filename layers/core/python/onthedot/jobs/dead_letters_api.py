@@ -25,30 +25,40 @@ from onthedot.jobs.shown_runs import jobs_of, name_of, shown_runs
 MAX_REDRIVEN: Final = 500
 _FROM: Final = "dead letters that failed at this time or later"
 _TO: Final = "dead letters that failed before this time"
-_NAME: Final = "the beginning of the job's name"
-_CAUSE: Final = "a `cause` of `?by=cause`"
 CauseText = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class DeadLettersQuery(PageQuery):
+class FailureFields(Fields):
+    """Filters of dead letters. One must pass all of them."""
+
+    from_: Annotated[CalendarInstant | None, Field(alias="from", description=_FROM)] = None
+    to: Annotated[CalendarInstant | None, Field(description=_TO)] = None
+    name: Annotated[Key | None, Field(description="the beginning of the job's name")] = None
+    job_id: JobId | None = None
+    cause: Annotated[CauseText | None, Field(description="a `cause` of `?by=cause`")] = None
+
+    @property
+    def has_filter(self) -> bool:
+        return any(given is not None for given in (self.from_, self.to, self.name, self.job_id, self.cause))
+
+    def wanted(self) -> FailureFilter:
+        window = Window(self.from_ or 0, END_OF_TIME if self.to is None else self.to)
+        if window.is_empty:
+            raise InvalidRequest(Problem("to", "is not after from; give a later time"))
+        return FailureFilter(window, self.name, self.job_id, self.cause)
+
+
+class DeadLettersQuery(FailureFields, PageQuery):
     """The query of a list of dead letters. One must pass all filters."""
 
     from_: Annotated[QueryInstant | None, Field(alias="from", description=_FROM)] = None
     to: Annotated[QueryInstant | None, Field(description=_TO)] = None
-    name: Annotated[Key | None, Field(description=_NAME)] = None
-    job_id: JobId | None = None
-    cause: Annotated[CauseText | None, Field(description=_CAUSE)] = None
     by: Annotated[
         Literal["cause", "job"] | None, Field(description="count them by cause or by job, up to `limit` of these")
     ] = None
 
-    def wanted(self) -> FailureFilter:
-        if self.by is not None and self.cursor is not None:
-            raise InvalidRequest(Problem("cursor", "is for lists; counts have one page"))
-        return _filter(self.from_, self.to, self.name, self.job_id, self.cause)
 
-
-class RedriveFields(Fields):
+class RedriveFields(FailureFields):
     """The dead letters to run again: `ids`, or `all` with true, or filters. Ten are run each second."""
 
     ids: Annotated[
@@ -57,22 +67,10 @@ class RedriveFields(Fields):
     all: Annotated[bool | None, Field(description="run all dead letters again, as many as one call has time for")] = (
         None
     )
-    from_: Annotated[CalendarInstant | None, Field(alias="from", description=_FROM)] = None
-    to: Annotated[CalendarInstant | None, Field(description=_TO)] = None
-    name: Annotated[Key | None, Field(description=_NAME)] = None
-    job_id: JobId | None = None
-    cause: Annotated[CauseText | None, Field(description=_CAUSE)] = None
     dry_run: Annotated[bool, Field(description="run nothing, and say what would run")] = False
     cursor: Annotated[
         str | None, Field(description="`next_cursor` of the answer before, with the same other fields")
     ] = None
-
-    @property
-    def has_filter(self) -> bool:
-        return any(given is not None for given in (self.from_, self.to, self.name, self.job_id, self.cause))
-
-    def wanted(self) -> FailureFilter:
-        return _filter(self.from_, self.to, self.name, self.job_id, self.cause)
 
 
 def read_redrive(body: bytes) -> RedriveFields:
@@ -86,15 +84,6 @@ def read_redrive(body: bytes) -> RedriveFields:
     if fields.ids is not None and fields.cursor is not None:
         raise InvalidRequest(Problem("cursor", "is for filters; ids are run in one call"))
     return fields
-
-
-def _filter(
-    since: int | None, until: int | None, name: str | None, job_id: str | None, cause: str | None
-) -> FailureFilter:
-    window = Window(since or 0, END_OF_TIME if until is None else until)
-    if window.is_empty:
-        raise InvalidRequest(Problem("to", "is not after from; give a later time"))
-    return FailureFilter(window, name, job_id, cause)
 
 
 class DeadLettersView(TypedDict):
@@ -211,6 +200,8 @@ def _run_view(run: Record, job: Record | None) -> RedriveRunView:
 
 def list_dead_letters(context: RequestContext) -> DeadLettersView | CausesView:
     query = read_model(DeadLettersQuery, context.request.query)
+    if query.by is not None and query.cursor is not None:
+        raise InvalidRequest(Problem("cursor", "is for lists; counts have one page"))
     wanted = query.wanted()
     if query.by is not None:
         causes = count_causes(context.engine, context.tenant, wanted, query.limit, by_job=query.by == "job")

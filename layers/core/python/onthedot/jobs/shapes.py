@@ -3,7 +3,6 @@
 A shape is a TypedDict: what a client left out is not in it, and its values are those that code works with.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Final, Literal, NotRequired, cast
@@ -12,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from onthedot.api.commands import written
-from onthedot.api.fields import CLOSED, At, CalendarInstant, JobId, Key, Text, printable
+from onthedot.api.fields import CLOSED, At, CalendarInstant, JobId, Key, Text, printable, spelled
 from onthedot.api.times import milliseconds
 from onthedot.core.choices import MAX_JOBS
 from onthedot.events.fields import Pattern
@@ -27,13 +26,6 @@ from onthedot.targets.shown import RequirementsView, TargetView
 from onthedot.targets.types import HttpTarget
 
 MAX_BATCH: Final = 500
-_KEY: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
-
-
-def _key(text: str) -> str:
-    if not _KEY.fullmatch(text):
-        raise ValueError("is no key; give 1 to 64 of A-Z, a-z, 0-9, _, . and -")
-    return text
 
 
 def _expression(text: str) -> str:
@@ -91,7 +83,7 @@ TYPES: Final[Mapping[str, Any]] = {
     "delay": Annotated[_of_form(BY_NAME["delay"]), AfterValidator(milliseconds)],
     "every": Annotated[_of_form(BY_NAME["every"]), BeforeValidator(_seconds), WithJsonSchema(_every_schema())],
     "idempotency_key": IdempotencyKey,
-    "key": Annotated[str, AfterValidator(_key)],
+    "key": Annotated[str, spelled("[A-Za-z0-9_.-]{1,64}", "is no key; give 1 to 64 of A-Z, a-z, 0-9, _, . and -")],
     "on_event": Pattern,
     "target": Annotated[TargetFields, AfterValidator(lambda fields: fields.target())],
     "timezone": Annotated[str, AfterValidator(lambda name: zone(name).name)],
