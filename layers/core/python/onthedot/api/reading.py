@@ -276,9 +276,9 @@ def choice_problems(document: Mapping[str, Any], names: Sequence[str]) -> list[P
 
 def refuse_unknown_fields(document: Mapping[str, Any], known: Sequence[str]) -> None:
     """Raise InvalidRequest for fields that are not known. Use it for a document whose fields are read one by one."""
-    close = {name: get_close_matches(name[:64], known, n=1) for name in document if name not in known}
-    problems = [Problem(echo(name), _unknown_field(near[0] if near else None)) for name, near in close.items()]
-    if problems:
+    names = {name: name for name in known}
+    unknown = [name for name in document if name not in names]
+    if problems := [Problem(echo(name), _unknown_field(_nearest(name[:_LONGEST], names))) for name in unknown]:
         raise InvalidRequest(*problems)
 
 

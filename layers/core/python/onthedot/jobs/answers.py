@@ -199,13 +199,8 @@ def status_view(job: Record, outlook: Outlook) -> StatusView:
         "last_run": _last_run(outlook),
         "next_run": show_time(outlook.next_at),
         "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
-        "reason": _reason(job, outlook),
+        "reason": reason_of(job) or (None if outlook.latest is None else reason_of(outlook.latest)),
     }
-
-
-def _reason(job: Record, outlook: Outlook) -> str | None:
-    """Return why the job is in its status, or else why its latest run is in its own."""
-    return reason_of(job) or (None if outlook.latest is None else reason_of(outlook.latest))
 
 
 def recurrence_view(job: Record, now: int) -> dict[str, Any]:
