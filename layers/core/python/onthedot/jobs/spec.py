@@ -80,7 +80,7 @@ class Stored(Enum):
     RECORD = auto()
     """As the attribute of `Record` with the field's name."""
     RECURRENCE = auto()
-    """In the schedule of a recurring job: `schedules/from_fields.py`."""
+    """In the schedule of a recurring job: `schedules/fields.py`."""
     APART = auto()
     """By code that knows this field, or not at all."""
 
