@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -113,28 +113,25 @@ def _chunk(search: _Search, place: str | None) -> Chunk:
             return _read_runs(search, keys, None)
         # The rest of a large slot is read alone: the slots behind it would be read again and again.
         wave = [first, *islice(slots, 0 if first.cursor else AT_ONCE - 1)]
-        place = _take(search, wave, keys) or _place_of(next(slots, None))
+        following = _take(search, wave, keys) or next(slots, None)
+        place = None if following is None else following.place
         if place is None or len(keys) >= CHUNK:
             break
     return _read_runs(search, keys, place)
 
 
-def _take(search: _Search, wave: Sequence[_Slot], keys: dict[str, Key]) -> str | None:
-    """Add the entries of these slots. Return the place at which to go on inside of them, None: behind them."""
+def _take(search: _Search, wave: Sequence[_Slot], keys: dict[str, Key]) -> _Slot | None:
+    """Add the entries of these slots. Return where to go on inside of them, None: behind them."""
     with ThreadPoolExecutor(READERS) as readers:
         pages = list(readers.map(search.read, wave))
     for number, (slot, page) in enumerate(zip(wave, pages, strict=True)):
         for entry in filter(search.may_run, page.items):
             keys.setdefault(entry.run_id, (slot.bucket, slot.shard, entry.due_at, entry.run_id))
         if page.cursor is not None:
-            return _Slot(slot.bucket, slot.shard, page.cursor).place
+            return replace(slot, cursor=page.cursor)
         if len(keys) >= CHUNK and number + 1 < len(wave):
-            return wave[number + 1].place
+            return wave[number + 1]
     return None
-
-
-def _place_of(slot: _Slot | None) -> str | None:
-    return None if slot is None else slot.place
 
 
 def _read_runs(search: _Search, keys: dict[str, Key], following: str | None) -> Chunk:
