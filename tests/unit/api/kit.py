@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -10,6 +10,7 @@ from onthedot.access.ports import Principal
 from onthedot.api.http import Request, Response
 from onthedot.api.router import handle
 from onthedot.core.records import Record
+from onthedot.engine import Engine
 from tests.builders import World
 
 URL = "https://example.com/hook"
@@ -22,6 +23,16 @@ class Api:
 
     world: World
     principal: Principal | None = ACME
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    """The parts of the engine that a test replaces."""
+
+    @property
+    def engine(self) -> Engine:
+        return replace(self.world.engine, **self.parts)
+
+    def on(self, **parts: Any) -> "Api":
+        """The same API on an engine with other parts."""
+        return replace(self, parts=parts)
 
     def called_by(self, tenant: str = "acme", role: str = "admin") -> "Api":
         return Api(self.world, Principal(tenant, role, "a test"))
@@ -31,14 +42,14 @@ class Api:
 
     def call(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Response:
         request = Request(method, path, headers=headers or {}, body=body, principal=self.principal)
-        return handle(self.world.engine, request)
+        return handle(self.engine, request)
 
     def get(self, path: str) -> Response:
         path, _, query = path.partition("?")
         return self.ask(path, dict(parse_qsl(query, keep_blank_values=True)))
 
     def ask(self, path: str, query: Mapping[str, str]) -> Response:
-        return handle(self.world.engine, Request("GET", path, query, principal=self.principal))
+        return handle(self.engine, Request("GET", path, query, principal=self.principal))
 
     def pages(self, path: str, what: str, **query: Any) -> list[list[dict[str, Any]]]:
         """The entries of all pages of a list, page by page."""
@@ -91,6 +102,16 @@ class Api:
 
 
 _TABLES = ("runs", "messages", "blobs")
+
+
+class Instead:
+    """A part of an engine, some of it replaced."""
+
+    def __init__(self, part: Any) -> None:
+        self.part = part
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.part, name)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import json
 import logging
 import re
-from dataclasses import replace
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote
 
@@ -17,7 +16,6 @@ from onthedot.api.route import Route, RouteTable
 from onthedot.api.router import handle
 from onthedot.api.routes import ROUTES
 from onthedot.core.errors import OnthedotError, Unavailable
-from onthedot.core.ports import RunStore
 from tests.unit.api.kit import ACME, Api
 
 
@@ -35,8 +33,7 @@ class BrokenStore:
 
 
 def on_broken_store(api: Api, error: Exception, request: Request) -> Any:
-    store: RunStore = BrokenStore(error)
-    return handle(replace(api.world.engine, store=store), request)
+    return handle(api.on(store=BrokenStore(error)).engine, request)
 
 
 def test_the_description_has_the_refusal_of_unknown_parameters(api: Api) -> None:

@@ -1,20 +1,17 @@
 """A job's runs: newest first, page by page, with skipped times, progress and links to what is large."""
 
 import base64
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.api.http import Request
-from onthedot.api.router import handle
 from onthedot.client.answers import Execution, Progress
 from onthedot.client.values import read_answer
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
-from tests.unit.api.kit import ACME, SHELL, Api, PullWorker, a_worker, fields_of
+from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker, fields_of
 
 
 def pages(api: Api, job_id: str, limit: int) -> list[list[dict[str, Any]]]:
@@ -232,7 +229,7 @@ class LinkedBlobs:
 
 def with_links(world: World, path: str) -> tuple[Any, LinkedBlobs]:
     blobs = LinkedBlobs(world)
-    return handle(replace(world.engine, blobs=blobs), Request("GET", path, principal=ACME)).body, blobs
+    return Api(world).on(blobs=blobs).get(path).body, blobs
 
 
 def a_finished_job(api: Api, result: Any, **fields: Any) -> str:

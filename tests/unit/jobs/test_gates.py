@@ -1,14 +1,12 @@
 """Jobs name gates and a time to start within: on every path, shown, changed and cleared."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from onthedot.api.http import Request, Response
-from onthedot.api.router import handle
+from onthedot.api.http import Response
 from onthedot.core import lifecycle
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline, Moved
@@ -18,7 +16,7 @@ from onthedot.gates.limits import GateLimits
 from onthedot.jobs import patch as patches
 from tests.builders import World, a_world
 from tests.unit.api.gates.kit import park, status_and_slot
-from tests.unit.api.kit import ACME, URL, Api, fields_of, message_of
+from tests.unit.api.kit import URL, Api, Instead, fields_of, message_of
 
 NAMED: dict[str, Any] = {"gates": ["stripe", "customer:4 2"], "start_within_seconds": 60}
 STORED = (("customer:4 2", "stripe"), 60)
@@ -32,27 +30,20 @@ def world() -> Iterator[World]:
         yield world
 
 
-class CountingGates:
+class CountingGates(Instead):
     """A store of gates that counts the reads of limits, and fails them if a test wants that."""
 
     def __init__(self, world: World, fails: bool = False) -> None:
-        self._store = world.engine.gates
-        self._fails = fails
+        super().__init__(world.engine.gates)
+        self.fails = fails
         self.asked: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
 
     def find(self, tenant: str, name: str) -> GateLimits | None:
         self.asked.append(name)
-        if self._fails:
+        if self.fails:
             raise Unavailable("as the test wants")
-        return self._store.find(tenant, name)
-
-
-def call(world: World, gates: Any, path: str, body: Any) -> Response:
-    request = Request("POST", path, body=json.dumps(body).encode(), principal=ACME)
-    return handle(replace(world.engine, gates=gates), request)
+        found: GateLimits | None = self.part.find(tenant, name)
+        return found
 
 
 def patch(api: Api, job_id: str, /, **fields: Any) -> Response:
@@ -83,7 +74,7 @@ def test_a_batch_checks_each_gate_once_and_each_job_on_its_own(world: World) -> 
     gates = CountingGates(world)
     named = [["stripe"], ["customer:1", "stripe"], ["customer:2"], ["none"], ["stripe", "none"], []]
     jobs = [{"callback_url": URL, "gates": one} for one in named]
-    answers = call(world, gates, "/v1/jobs/batch", {"jobs": jobs}).body["jobs"]
+    answers = Api(world).on(gates=gates).send("POST", "/v1/jobs/batch", jobs=jobs).body["jobs"]
     assert ["error" in answer for answer in answers] == [False, False, False, True, True, False]
     assert [detail["field"] for detail in answers[4]["error"]["details"]] == ["gates.1"]
     assert sorted(gates.asked) == ["customer", "none", "stripe"]
@@ -92,7 +83,7 @@ def test_a_batch_checks_each_gate_once_and_each_job_on_its_own(world: World) -> 
 def test_a_batch_asks_no_more_after_a_failed_read(world: World) -> None:
     gates = CountingGates(world, fails=True)
     jobs = [{"callback_url": URL, "gates": [f"g{number}"]} for number in range(20)] + [{"callback_url": URL}]
-    answers = call(world, gates, "/v1/jobs/batch", {"jobs": jobs}).body["jobs"]
+    answers = Api(world).on(gates=gates).send("POST", "/v1/jobs/batch", jobs=jobs).body["jobs"]
     assert [answer["error"]["code"] for answer in answers[:-1]] == ["unavailable"] * 20
     assert "job_id" in answers[-1]
     assert gates.asked == ["g0"]
@@ -101,8 +92,8 @@ def test_a_batch_asks_no_more_after_a_failed_read(world: World) -> None:
 def test_jobs_of_a_workflow_have_them(api: Api, world: World) -> None:
     nodes = [{"key": "a", "callback_url": URL, **NAMED}, {"key": "b", "callback_url": URL, "depends_on": ["a"]}]
     gates = CountingGates(world)
-    body = {"jobs": [*nodes, {"key": "c", "callback_url": URL, "gates": ["stripe"]}]}
-    response = call(world, gates, "/v1/workflows", body)
+    jobs = [*nodes, {"key": "c", "callback_url": URL, "gates": ["stripe"]}]
+    response = api.on(gates=gates).send("POST", "/v1/workflows", jobs=jobs)
     assert response.status == 202, response.body
     assert sorted(gates.asked) == ["customer", "stripe"]
 
@@ -228,15 +219,12 @@ def test_a_change_stands_though_runs_cannot_be_released(api: Api, world: World) 
     job_id = api.job(gates=["stripe"], cron="0 9 * * *")
     [run_id] = parked_runs(api, world, job_id, ["stripe"])
 
-    class Store:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(world.store, name)
-
+    class Store(Instead):
         def runs_of(self, *_: Any) -> Any:
             raise Unavailable("as the test wants")
 
     job = api.record(job_id)
-    store: Any = Store()
+    store: Any = Store(world.store)
     assert patches.release_runs(replace(world.engine, store=store), replace(job, gates=())) == 0
     assert status_and_slot(world, run_id) == ("PENDING", "wait")
     assert patch(api, job_id, gates=None).status == 200
