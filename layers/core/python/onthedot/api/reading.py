@@ -196,6 +196,7 @@ SMALL_BODY: Final = 64 * 1024
 _ADVICE: Final[Mapping[str, str]] = {
     "missing": "is missing; add it",
     "string_type": "is not text; send a string in quotes",
+    "string_unicode": _SURROGATES,
     "string_too_short": "is empty; give at least {min_length} character",
     "string_too_long": "is too long; give at most {max_length} characters",
     "int_type": "is not a whole number; send one without quotes and fraction",
