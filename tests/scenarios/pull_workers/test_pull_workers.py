@@ -188,7 +188,7 @@ def test_dead_letters_are_run_again_at_a_bounded_rate(world: World, simulation: 
         worker.complete(worker.lease_one(), Answer(ok=False, error="bad", retryable=False))
     assert {simulation.status(run) for run in runs} == {Status.FAILED}
     again = redrive_matching(world.engine, "acme")
-    assert (len(again.runs), again.refused, again.left) == (12, [], False)
+    assert (len(again.runs), again.refused, again.cursor) == (12, [], None)
     times = sorted(run.due_at for run in again.runs)
     assert all(later - earlier == 100 for earlier, later in pairwise(times))
     simulation.clock.advance(2)

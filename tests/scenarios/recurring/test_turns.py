@@ -13,7 +13,7 @@ from onthedot.core.records import Record, Status
 from onthedot.gates.explain import explain_at_gate, read_gate_facts
 from onthedot.jobs.change import change_job, pause_job
 from onthedot.jobs.changes import JobChange
-from onthedot.jobs.release_runs import release_runs
+from onthedot.jobs.patch import release_runs
 from onthedot.schedules.choices import OverlapPolicy
 from tests.builders import a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults

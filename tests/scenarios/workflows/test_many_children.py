@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from onthedot.core.choices import MAX_JOBS
-from onthedot.core.errors import InvalidRequest, OnthedotError
+from onthedot.core.errors import InvalidRequest
 from onthedot.core.moves import Expect, Move
 from onthedot.core.ports import Deadline, Moved, RunStore
 from onthedot.core.records import Record, Status
@@ -35,7 +35,7 @@ def with_children(family: Family, parent: Record, number: int) -> list[str]:
     return ids
 
 
-def refusals(answers: Sequence[Record | OnthedotError]) -> list[str]:
+def refusals(answers: Sequence[Record | Exception]) -> list[str]:
     return [str(answer) for answer in answers if isinstance(answer, InvalidRequest)]
 
 

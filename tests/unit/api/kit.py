@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
 from onthedot.access.ports import Principal
 from onthedot.api.http import Request, Response
 from onthedot.api.router import handle
+from onthedot.core.records import Record
+from onthedot.engine import Engine
 from tests.builders import World
 
 URL = "https://example.com/hook"
@@ -21,6 +23,16 @@ class Api:
 
     world: World
     principal: Principal | None = ACME
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    """The parts of the engine that a test replaces."""
+
+    @property
+    def engine(self) -> Engine:
+        return replace(self.world.engine, **self.parts)
+
+    def on(self, **parts: Any) -> "Api":
+        """The same API on an engine with other parts."""
+        return replace(self, parts=parts)
 
     def called_by(self, tenant: str = "acme", role: str = "admin") -> "Api":
         return Api(self.world, Principal(tenant, role, "a test"))
@@ -30,14 +42,32 @@ class Api:
 
     def call(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Response:
         request = Request(method, path, headers=headers or {}, body=body, principal=self.principal)
-        return handle(self.world.engine, request)
+        return handle(self.engine, request)
 
     def get(self, path: str) -> Response:
         path, _, query = path.partition("?")
         return self.ask(path, dict(parse_qsl(query, keep_blank_values=True)))
 
     def ask(self, path: str, query: Mapping[str, str]) -> Response:
-        return handle(self.world.engine, Request("GET", path, query, principal=self.principal))
+        return handle(self.engine, Request("GET", path, query, principal=self.principal))
+
+    def pages(self, path: str, what: str, **query: Any) -> list[list[dict[str, Any]]]:
+        """The entries of all pages of a list, page by page."""
+        asked = {name: str(value) for name, value in query.items()}
+        pages: list[list[dict[str, Any]]] = []
+        while "cursor" not in asked or asked["cursor"] != "None":
+            response = self.ask(path, asked)
+            assert response.status == 200, response.body
+            pages.append(response.body[what])
+            assert len(pages) < 500, "it never ends"
+            asked["cursor"] = str(response.body["next_cursor"])
+        return pages
+
+    def record(self, run_id: str) -> Record:
+        """A run or a job as it is stored."""
+        found = self.world.store.get(run_id)
+        assert found is not None
+        return found
 
     def send(self, method: str, path: str, /, headers: Mapping[str, str] | None = None, **fields: Any) -> Response:
         """A call with these fields as its body."""
@@ -72,6 +102,16 @@ class Api:
 
 
 _TABLES = ("runs", "messages", "blobs")
+
+
+class Instead:
+    """A part of an engine, some of it replaced."""
+
+    def __init__(self, part: Any) -> None:
+        self.part = part
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.part, name)
 
 
 @dataclass(frozen=True)

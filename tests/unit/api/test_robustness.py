@@ -11,24 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.access.signing_keys_api import RotateFields
-from onthedot.api.fields import Fields
 from onthedot.api.http import Response
 from onthedot.api.reading import field_names
+from onthedot.api.route import Route
+from onthedot.api.routes import ROUTES
 from onthedot.api.times import milliseconds, parse_instant
 from onthedot.core.clock import format_instant
 from onthedot.core.ports import Call
 from onthedot.core.records import Definition
-from onthedot.jobs.api import BackfillFields, ExecuteFields
-from onthedot.jobs.dead_letters_api import RedriveFields
-from onthedot.jobs.executions_api import CompleteFields, KeepFields
-from onthedot.jobs.shapes import JobFields, PatchFields
+from onthedot.jobs.shapes import JobFields
 from onthedot.jobs.spec import Has, fields_of
-from onthedot.schedules.api import PreviewFields
 from onthedot.targets.http.messages import request_for
 from onthedot.targets.rules import check_url
 from onthedot.targets.types import HttpTarget
-from onthedot.workers.api import BeatFields, LeaseFields, RegisterFields
 from tests.builders import World, a_world
 from tests.unit.api.kit import SHELL, URL, Api, a_worker
 
@@ -209,69 +204,34 @@ def check(api: Api, method: str, path: str, body: Any, headers: dict[str, str] |
 
 TYPES = ["http", "lambda", "aws", "shell", "grpc", "python"]
 TARGET_NAMES = ["url", "headers", "function", "service", "action", "input", "argv", "address", "method", "handler"]
-KINDS = st.sampled_from(["cron", "every", "once", "over"])
-VERBS = st.sampled_from([("POST", "pause"), ("POST", "resume"), ("POST", "run")])
+CALLS = [
+    route for route in ROUTES if route.method in {"POST", "PUT", "PATCH"} and "transfer" not in route.action.__module__
+]
+"""All calls that change something, but those that freeze the stage."""
 
 
-@given(body=bodies(*field_names(PatchFields)), kind=KINDS, version=st.none() | st.text(max_size=8))
-@settings(max_examples=400)
-def test_no_change_gives_a_500(api: Api, jobs: dict[str, str], body: Any, kind: str, version: str | None) -> None:
-    headers = {} if version is None else {"If-Match": version}
-    check(api, "PATCH", f"/v1/jobs/{jobs[kind]}", body, headers)
+@pytest.fixture(scope="module")
+def ids(api: Api, jobs: dict[str, str]) -> list[str]:
+    """Jobs, a worker, and a run that it has."""
+    worker = a_worker(api)
+    api.job(target=SHELL)
+    return [*jobs.values(), worker.worker_id, worker.take()["execution_id"]]
 
 
-@given(body=bodies(*field_names(BackfillFields)), kind=KINDS)
-def test_no_backfill_gives_a_500(api: Api, jobs: dict[str, str], body: Any, kind: str) -> None:
-    check(api, "POST", f"/v1/jobs/{jobs[kind]}/backfill", body)
-
-
-@given(body=JSON | st.binary(max_size=20), kind=KINDS, verb=VERBS)
-def test_no_verb_gives_a_500(api: Api, jobs: dict[str, str], body: Any, kind: str, verb: tuple[str, str]) -> None:
-    check(api, verb[0], f"/v1/jobs/{jobs[kind]}/{verb[1]}", body)
-
-
-@given(body=JSON | st.binary(max_size=20))
-def test_no_cancel_gives_a_500(api: Api, body: Any) -> None:
-    check(api, "PUT", f"/v1/jobs/{api.job(every=3600)}/cancel", body)
-
-
-@given(body=bodies(*field_names(PreviewFields)))
-@settings(max_examples=400)
-def test_no_preview_gives_a_500(api: Api, body: Any) -> None:
-    check(api, "POST", "/v1/schedules/preview", body)
+@given(data=st.data(), route=st.sampled_from(CALLS), version=st.none() | st.text(max_size=8))
+@settings(max_examples=2_000)
+def test_no_call_gives_a_500(api: Api, ids: list[str], data: st.DataObject, route: Route, version: str | None) -> None:
+    names = [] if route.body is None else field_names(route.body)
+    body = data.draw(bodies(*names) | st.binary(max_size=20))
+    found = api.job(every=3600) if route.path.endswith("/cancel") else data.draw(st.sampled_from(ids))
+    path = route.path.replace("{id}", found).replace("{name}", "stripe").replace("{tenant}", "other")
+    check(api, route.method, path, body, {} if version is None else {"If-Match": version})
 
 
 @given(body=bodies("jobs") | st.lists(bodies(*field_names(JobFields)), max_size=4).map(lambda jobs: {"jobs": jobs}))
 @settings(max_examples=200)
 def test_no_batch_gives_a_500(api: Api, body: Any) -> None:
     check(api, "POST", "/v1/jobs/batch", body)
-
-
-OF_WORKERS: dict[str, type[Fields]] = {
-    "/v1/workers/register": RegisterFields,
-    "/v1/workers/{worker}/heartbeat": BeatFields,
-    "/v1/workers/{worker}/lease": LeaseFields,
-    "/v1/executions/{run}/heartbeat": KeepFields,
-    "/v1/executions/{run}/complete": CompleteFields,
-    "/v1/jobs/{run}/execute": ExecuteFields,
-    "/v1/dead-letters/redrive": RedriveFields,
-    "/v1/signing-keys/rotate": RotateFields,
-}
-
-
-@pytest.fixture(scope="module")
-def at_work(api: Api) -> dict[str, str]:
-    """A worker, and a run that it has."""
-    worker = a_worker(api)
-    api.job(target=SHELL)
-    return {"worker": worker.worker_id, "run": worker.take()["execution_id"]}
-
-
-@given(data=st.data(), path=st.sampled_from([*OF_WORKERS]))
-@settings(max_examples=600)
-def test_no_call_of_a_worker_gives_a_500(api: Api, at_work: dict[str, str], data: st.DataObject, path: str) -> None:
-    body = data.draw(bodies(*field_names(OF_WORKERS[path])) | st.binary(max_size=20))
-    check(api, "POST", path.format(**at_work), body)
 
 
 @given(target=st.dictionaries(st.sampled_from(TARGET_NAMES), HINTS | JSON, max_size=4), kind=st.sampled_from(TYPES))

@@ -3,8 +3,6 @@
 import json
 import logging
 import re
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote
 
@@ -18,7 +16,6 @@ from onthedot.api.route import Route, RouteTable
 from onthedot.api.router import handle
 from onthedot.api.routes import ROUTES
 from onthedot.core.errors import OnthedotError, Unavailable
-from onthedot.core.ports import RunStore
 from tests.unit.api.kit import ACME, Api
 
 
@@ -36,8 +33,7 @@ class BrokenStore:
 
 
 def on_broken_store(api: Api, error: Exception, request: Request) -> Any:
-    store: RunStore = BrokenStore(error)
-    return handle(replace(api.world.engine, store=store), request)
+    return handle(api.on(store=BrokenStore(error)).engine, request)
 
 
 def test_the_description_has_the_refusal_of_unknown_parameters(api: Api) -> None:
@@ -65,10 +61,11 @@ def test_a_wrong_method_is_told_the_right_ones(api: Api, method: str, path: str,
     assert (response.status, response.headers["Allow"]) == (405, allowed)
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if not route.is_open])
-def test_every_other_route_needs_a_token(api: Api, route: Any) -> None:
-    response = api.anonymous().call(route.method, route.path.replace("{id}", "job_x"))
-    assert (response.status, response.headers["WWW-Authenticate"]) == (401, "Bearer")
+def test_every_other_route_needs_a_token(api: Api) -> None:
+    for route in ROUTES:
+        response = api.anonymous().call(route.method, route.path.replace("{id}", "job_x"))
+        refused = (response.status, response.headers.get("WWW-Authenticate")) == (401, "Bearer")
+        assert refused is not route.is_open, route.path
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH", "HEAD", "OPTIONS", "NONSENSE"])
@@ -116,28 +113,10 @@ def test_the_description_is_json_and_lists_every_route(api: Api) -> None:
     assert document["openapi"].startswith("3.1")
 
 
-def test_every_reference_of_the_description_leads_somewhere(api: Api) -> None:
-    document = api.get("/openapi.json").body
-    names = {ref.rsplit("/", 1)[1] for ref in references(document)}
-    assert names <= document["components"]["schemas"].keys()
-    assert {"JobFields", "JobView", "ErrorView"} <= names
-
-
 def test_every_operation_has_its_own_name(api: Api) -> None:
     paths = api.get("/openapi.json").body["paths"]
     names = [operation["operationId"] for methods in paths.values() for operation in methods.values()]
     assert len(set(names)) == len(names)
-
-
-def references(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        if isinstance(node.get("$ref"), str):
-            yield node["$ref"]
-        for child in node.values():
-            yield from references(child)
-    elif isinstance(node, list):
-        for child in node:
-            yield from references(child)
 
 
 TABLE = RouteTable(ROUTES)

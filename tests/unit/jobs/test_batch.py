@@ -2,20 +2,17 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from onthedot.api.http import Request, Response
-from onthedot.api.router import handle
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline, Moved, Refused, Undecided
 from onthedot.core.records import Record
 from onthedot.jobs.requests import MAX_BATCH_BODY
 from tests.builders import World
 from tests.scenarios.kits.simulation import Simulation
-from tests.unit.api.kit import ACME, URL, Api, fields_of
+from tests.unit.api.kit import URL, Api, Instead, fields_of
 
 
 def job(**fields: Any) -> dict[str, Any]:
@@ -143,23 +140,6 @@ def test_a_payload_that_is_too_large_costs_its_entry_only(api: Api) -> None:
     assert codes(answers) == ["too_large", "DISPATCHED"]
 
 
-class Instead:
-    """A part of an engine, some of it replaced."""
-
-    def __init__(self, part: Any) -> None:
-        self.part = part
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.part, name)
-
-
-def batch_on(world: World, *jobs: Any, **parts: Any) -> Response:
-    body = json.dumps({"jobs": list(jobs)}).encode()
-    response = handle(replace(world.engine, **parts), Request("POST", "/v1/jobs/batch", body=body, principal=ACME))
-    assert response.status == 202, response.body
-    return response
-
-
 class LostReplies(Instead):
     """A store whose first answer to a write never arrives: the second try meets the first."""
 
@@ -168,9 +148,9 @@ class LostReplies(Instead):
         return self.part.create_many(records, deadline)
 
 
-def test_a_lost_reply_loses_no_message(world: World) -> None:
-    response = batch_on(world, job(), job(delay=1), store=LostReplies(world.store))
-    assert codes(response.body["jobs"]) == ["DISPATCHED", "DISPATCHED"]
+def test_a_lost_reply_loses_no_message(api: Api, world: World) -> None:
+    answers = batch(api.on(store=LostReplies(world.store)), job(), job(delay=1))
+    assert codes(answers) == ["DISPATCHED", "DISPATCHED"]
     simulation = Simulation(world)
     simulation.let_pass(2)
     assert len(simulation.target.calls) == 2
@@ -184,12 +164,12 @@ class HalfStore(Instead):
         return [kept[n // 2] if n % 2 == 0 else Undecided("throttled by table x") for n in range(len(records))]
 
 
-def test_what_is_undecided_says_to_send_it_again(world: World) -> None:
-    response = batch_on(world, *(job(name=str(n)) for n in range(4)), store=HalfStore(world.store))
-    assert sorted(codes(response.body["jobs"])) == ["DISPATCHED", "DISPATCHED", "unavailable", "unavailable"]
-    refused, _ = (answer for answer in response.body["jobs"] if "error" in answer)
+def test_what_is_undecided_says_to_send_it_again(api: Api, world: World) -> None:
+    answers = batch(api.on(store=HalfStore(world.store)), *(job(name=str(n)) for n in range(4)))
+    assert sorted(codes(answers)) == ["DISPATCHED", "DISPATCHED", "unavailable", "unavailable"]
+    refused, _ = (answer for answer in answers if "error" in answer)
     assert "send it again" in refused["error"]["message"]
-    assert "table" not in response.text
+    assert "table" not in str(answers)
 
 
 class NoBlobs(Instead):
@@ -197,9 +177,9 @@ class NoBlobs(Instead):
         raise Unavailable("bucket x")
 
 
-def test_a_payload_that_cannot_be_kept_costs_its_entry_only(world: World) -> None:
-    response = batch_on(world, job(), job(payload="x" * 5000), blobs=NoBlobs(world.blobs))
-    assert codes(response.body["jobs"]) == ["DISPATCHED", "unavailable"]
+def test_a_payload_that_cannot_be_kept_costs_its_entry_only(api: Api, world: World) -> None:
+    answers = batch(api.on(blobs=NoBlobs(world.blobs)), job(), job(payload="x" * 5000))
+    assert codes(answers) == ["DISPATCHED", "unavailable"]
 
 
 class CountedGates(Instead):
@@ -210,8 +190,7 @@ class CountedGates(Instead):
         return self.part.read(gate)
 
 
-def test_the_flag_of_a_queue_is_read_once_for_a_batch(world: World) -> None:
+def test_the_flag_of_a_queue_is_read_once_for_a_batch(api: Api, world: World) -> None:
     gates = CountedGates(world.gates)
-    response = batch_on(world, job(), job(), job(every=1), gates=gates)
-    assert codes(response.body["jobs"]) == ["DISPATCHED", "DISPATCHED", "ACTIVE"]
+    assert codes(batch(api.on(gates=gates), job(), job(), job(every=1))) == ["DISPATCHED", "DISPATCHED", "ACTIVE"]
     assert gates.reads == 1

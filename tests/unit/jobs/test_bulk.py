@@ -102,7 +102,7 @@ def test_a_service_that_fails_for_one_job_stops_no_other(api: Api, monkeypatch: 
             raise Unavailable("throttled")
         return pause_job(engine, tenant, job_id, by)
 
-    monkeypatch.setitem(use_case._ACTS, use_case.BulkAction.PAUSE, failing)
+    monkeypatch.setitem(use_case.ACTS, "pause", failing)
     step = bulk(api, "pause", filter={"name": "mail"})
     assert (step["done"], [one["id"] for one in step["failures"]]) == (2, [jobs[1]])
     assert [status(api, job_id) for job_id in jobs] == ["PAUSED", "PENDING", "PAUSED"]
@@ -133,7 +133,7 @@ def test_a_step_that_runs_out_of_time_goes_on_with_its_cursor(
         api.world.clock.advance(20)
         return pause_job(engine, tenant, job_id, by)
 
-    monkeypatch.setitem(use_case._ACTS, use_case.BulkAction.PAUSE, slow)
+    monkeypatch.setitem(use_case.ACTS, "pause", slow)
     chosen: dict[str, Any] = {"ids": jobs} if by_ids else {"filter": {"name": "mail"}}
     step, steps = bulk(api, "pause", **chosen), 1
     while step["next_cursor"] is not None:
@@ -141,23 +141,6 @@ def test_a_step_that_runs_out_of_time_goes_on_with_its_cursor(
         step, steps = bulk(api, "pause", **chosen, cursor=step["next_cursor"]), steps + 1
     assert steps == 3
     assert {status(api, job_id) for job_id in jobs} == {"PAUSED"}
-
-
-def test_a_cursor_is_good_for_the_same_call_only(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(use_case, "STEP", 1)
-    jobs = some_jobs(api, 3)
-    cursor = bulk(api, "pause", filter={"name": "mail"})["next_cursor"]
-    others: list[tuple[Api, dict[str, Any]]] = [
-        (api, {"action": "delete", "filter": {"name": "mail"}}),
-        (api, {"action": "pause", "filter": {"name": "m"}}),
-        (api, {"action": "pause", "filter": {"name": "mail"}, "dry_run": True}),
-        (api, {"action": "pause", "ids": jobs}),
-        (api.called_by("other"), {"action": "pause", "filter": {"name": "mail"}}),
-    ]
-    for caller, fields in others:
-        refused = caller.send("POST", "/v1/jobs/bulk", None, **fields, cursor=cursor)
-        assert (refused.status, fields_of(refused)) == (422, {"cursor"})
-    assert [status(api, job_id) for job_id in jobs] == ["PENDING", "PENDING", "PAUSED"]
 
 
 @pytest.mark.parametrize(

@@ -135,28 +135,6 @@ def test_a_verb_takes_no_fields(api: Api, method: str, verb: str) -> None:
     assert api.call(method, path, b"[]").status == 400
 
 
-@pytest.mark.parametrize(("method", "verb"), [*VERBS, ("POST", "backfill"), ("GET", "explain")])
-def test_anothers_job_and_a_run_are_no_jobs(api: Api, method: str, verb: str) -> None:
-    body = b"" if verb != "backfill" else b'{"from": 1, "to": 2}'
-    job_id = api.job(every=10)
-    run_id = api.get(f"/v1/jobs/{job_id}/executions").body["executions"][0]["execution_id"]
-    before = api.stored()
-    anothers = api.called_by("other").call(method, f"/v1/jobs/{job_id}/{verb}", body)
-    missing = api.call(method, f"/v1/jobs/job_{'a' * 26}/{verb}", body)
-    a_run = api.call(method, f"/v1/jobs/{run_id}/{verb}", body)
-    assert anothers.status == missing.status == a_run.status == 404
-    assert anothers.body == missing.body == a_run.body
-    assert api.stored() == before
-
-
-def test_a_run_is_neither_shown_changed_nor_deleted_as_a_job(api: Api) -> None:
-    job_id = api.job(every=10)
-    run_id = api.get(f"/v1/jobs/{job_id}/executions").body["executions"][0]["execution_id"]
-    for method in ("GET", "DELETE", "PATCH"):
-        assert api.call(method, f"/v1/jobs/{run_id}", b'{"name": "x"}').status == 404
-    assert api.get(f"/v1/executions/{run_id}").status == 200
-
-
 LARGE = {"text": "é" * 3000}
 
 

@@ -1,38 +1,27 @@
 """A job's runs: newest first, page by page, with skipped times, progress and links to what is large."""
 
 import base64
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.api.http import Request
-from onthedot.api.router import handle
 from onthedot.client.answers import Execution, Progress
 from onthedot.client.values import read_answer
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
-from tests.unit.api.kit import ACME, SHELL, Api, PullWorker, a_worker, fields_of
+from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker, fields_of
 
 
-def pages(api: Api, job_id: str, limit: int) -> Iterator[list[dict[str, Any]]]:
-    cursor = ""
-    while True:
-        page = api.get(f"/v1/jobs/{job_id}/executions?limit={limit}{cursor}")
-        assert page.status == 200
-        yield page.body["executions"]
-        if page.body["next_cursor"] is None:
-            return
-        cursor = f"&cursor={page.body['next_cursor']}"
+def pages(api: Api, job_id: str, limit: int) -> list[list[dict[str, Any]]]:
+    return api.pages(f"/v1/jobs/{job_id}/executions", "executions", limit=limit)
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 100])
 def test_all_runs_are_listed_once_newest_first(api: Api, limit: int) -> None:
     job_id = api.job(every=30, max_runs=7)
-    listed = list(pages(api, job_id, limit))
+    listed = pages(api, job_id, limit)
     assert all(0 < len(page) <= limit for page in listed)
     times = [run["fire_time"] for page in listed for run in page]
     assert times == sorted(times, reverse=True)
@@ -240,7 +229,7 @@ class LinkedBlobs:
 
 def with_links(world: World, path: str) -> tuple[Any, LinkedBlobs]:
     blobs = LinkedBlobs(world)
-    return handle(replace(world.engine, blobs=blobs), Request("GET", path, principal=ACME)).body, blobs
+    return Api(world).on(blobs=blobs).get(path).body, blobs
 
 
 def a_finished_job(api: Api, result: Any, **fields: Any) -> str:

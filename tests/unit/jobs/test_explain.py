@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.core.moves import Expect, Move, applied
 from onthedot.core.pools import DEFAULT_POOLS, Pools
 from onthedot.core.ports import Answer
 from onthedot.core.records import Kind, Record, Status
-from onthedot.jobs.change_log import ChangeAction, ChangeNote, noted
 from onthedot.jobs.explain import QueueState, explain
 from onthedot.jobs.explain_job import explain_job
 from onthedot.jobs.shown import coming_fire
@@ -63,17 +61,6 @@ def test_a_run_in_its_queue_tells_how_long_the_queue_is() -> None:
     (reason,) = explain(a_record(Status.DISPATCHED), NOON, QueueState(41, 1_494_400), None)
     assert "default-medium; 41 waiting" in reason.message
     assert "25 min" in reason.message
-
-
-@pytest.mark.parametrize("by", ["ci-deploy", None])
-def test_a_paused_job_says_who_paused_it_and_when(by: str | None) -> None:
-    job = a_job()
-    for number, action in enumerate((ChangeAction.PAUSE, ChangeAction.RESUME, ChangeAction.PAUSE, ChangeAction.CHANGE)):
-        move = noted(job, Move(job.run_id, Expect(frozenset()), job.status, {}), ChangeNote(NOON + number, action, by))
-        job = applied(job, move)
-    (reason,) = explain(replace(job, status=Status.PAUSED), NOON, None, None)
-    assert "at 2026-03-01T12:00:00.002Z" in reason.message
-    assert ("by ci-deploy" in reason.message) == (by is not None)
 
 
 def test_a_recurring_job_tells_of_its_last_run_too() -> None:

@@ -10,7 +10,7 @@ from onthedot.core.ports import Deadline, ReadRecords
 from onthedot.jobs import list_jobs
 from onthedot.jobs.facts import FactFilter
 from tests.scenarios.kits.faults import Faults, FaultyStore
-from tests.unit.api.kit import SHELL, Api, a_worker, fields_of
+from tests.unit.api.kit import SHELL, Api, a_worker
 
 HOURLY = "0 * * * *"
 PATTERN = {"source": ["shop"]}
@@ -22,20 +22,8 @@ def page(api: Api, **query: Any) -> Any:
     return response.body
 
 
-def every_page(api: Api, **query: Any) -> list[list[dict[str, Any]]]:
-    pages: list[list[dict[str, Any]]] = []
-    cursor: dict[str, Any] = {}
-    while True:
-        found = page(api, **query, **cursor)
-        pages.append(found["jobs"])
-        if found["next_cursor"] is None:
-            return pages
-        cursor = {"cursor": found["next_cursor"]}
-        assert len(pages) < 100, "it never ends"
-
-
 def ids(api: Api, **query: Any) -> list[str]:
-    return [job["job_id"] for found in every_page(api, **query) for job in found]
+    return [job["job_id"] for found in api.pages("/v1/jobs", "jobs", **query) for job in found]
 
 
 def some_jobs(api: Api, count: int, **fields: Any) -> list[str]:
@@ -75,17 +63,6 @@ def test_a_recurring_job_is_listed_with_its_schedule_and_its_latest_outcomes(api
     assert "at" not in job
 
 
-def test_the_latest_twelve_outcomes_are_shown(api: Api) -> None:
-    job_id = api.job(target=SHELL, every=3600)
-    worker = a_worker(api)
-    for _ in range(14):
-        api.send("POST", f"/v1/jobs/{job_id}/run")
-        worker.complete(worker.take())
-        api.world.clock.advance(1)
-    [job] = page(api)["jobs"]
-    assert (job["every"], job["outcomes"]) == (3600, ["SUCCEEDED"] * 12)
-
-
 @pytest.mark.parametrize("limit", [1, 2, 3, 20])
 def test_all_jobs_are_listed_once_the_latest_first(api: Api, limit: int) -> None:
     """Recurring and event jobs are in partitions of their own, and still in the order of time."""
@@ -95,7 +72,7 @@ def test_all_jobs_are_listed_once_the_latest_first(api: Api, limit: int) -> None
     expected = [api.job(on_event=PATTERN), *expected]
     api.world.clock.advance(1)
     expected = some_jobs(api, 4) + expected
-    pages = every_page(api, limit=limit)
+    pages = api.pages("/v1/jobs", "jobs", limit=limit)
     assert [job["job_id"] for found in pages for job in found] == expected
     assert all(len(found) == limit for found in pages[:-1])
     assert 0 < len(pages[-1]) <= limit
@@ -195,7 +172,7 @@ def test_a_page_looks_at_a_bounded_number_of_jobs(
     sought = api.job(name="sought", delay=3600)
     api.world.clock.advance(1)
     some_jobs(api, 10)
-    pages = every_page(api, name="sought", **status)
+    pages = api.pages("/v1/jobs", "jobs", name="sought", **status)
     assert [[job["job_id"] for job in found] for found in pages] == [[], [], [sought]]
 
 
@@ -206,39 +183,8 @@ def test_a_page_reads_a_bounded_number_of_records(api: Api, monkeypatch: pytest.
     api.send("POST", f"/v1/jobs/{paused}/pause")
     api.world.clock.advance(1)
     some_jobs(api, 7)
-    pages = every_page(api, status="PAUSED")
+    pages = api.pages("/v1/jobs", "jobs", status="PAUSED")
     assert [[job["job_id"] for job in found] for found in pages] == [[], [], [paused]]
-
-
-def test_a_cursor_is_good_for_its_tenant_and_its_filters_only(api: Api) -> None:
-    some_jobs(api, 3)
-    cursor = page(api, limit=1, name="job")["next_cursor"]
-    assert len(page(api, limit=2, name="job", cursor=cursor)["jobs"]) == 2
-    for other, query in ((api, {"name": "jo"}), (api, {}), (api.called_by("other"), {"name": "job"})):
-        refused = other.ask("/v1/jobs", {**query, "cursor": cursor})
-        assert (refused.status, fields_of(refused)) == (422, {"cursor"})
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "limit=0",
-        "limit=101",
-        "colour=red",
-        "kind=stamped",
-        "status=DELETED",
-        "status=pending",
-        "priority=URGENT",
-        "name=",
-        "tag=",
-        "workflow=%20",
-        "cursor=x",
-        "cursor=",
-    ],
-)
-def test_a_bad_query_is_refused_by_name(api: Api, query: str) -> None:
-    response = api.get(f"/v1/jobs?{query}")
-    assert (response.status, fields_of(response)) == (422, {query.partition("=")[0]})
 
 
 def test_a_job_that_cannot_be_read_hides_no_other(api: Api) -> None:

@@ -72,6 +72,7 @@ def test_a_recurring_job_shows_its_last_outcome_and_the_ones_before(api: Api, wo
     shown = api.get(f"/v1/jobs/{job_id}").body
     [listed] = api.get("/v1/jobs").body["jobs"]
     assert shown["outcomes"] == listed["outcomes"] == ["FAILED", "SUCCEEDED"]
+    assert listed["every"] == 1
     last = shown["last_outcome"]
     assert last == listed["last_outcome"]
     assert last["execution_id"].startswith(f"{job_id}.")
@@ -171,12 +172,6 @@ def test_each_attempt_of_a_job_has_the_trace_of_its_call_and_a_span_of_its_own(
     assert shown["trace_id"] == TRACE
     assert [attempt["span_id"] for attempt in shown["attempts"]] == [span_id_of(job_id, n) for n in (1, 2)]
     assert api.get(f"/v1/jobs/{job_id}").body["trace_id"] == TRACE
-
-
-def test_a_near_jobs_message_has_the_trace(api: Api, world: World) -> None:
-    api.submit(HEADERS)
-    (received,) = world.received()
-    assert received.message.trace == f"{TRACE}-b7ad6b7169203331-01"
 
 
 def test_a_call_without_a_trace_begins_one(api: Api) -> None:

@@ -138,11 +138,3 @@ def test_what_has_started_is_not_changed(api: Api, world: World) -> None:
     response = patch(api, job_id, priority="LOW")
     assert (response.status, response.body["error"]["code"]) == (409, "conflict")
     assert "RUNNING" in response.body["error"]["message"]
-
-
-def test_anothers_job_is_not_there_and_its_payload_is_not_kept(api: Api) -> None:
-    job_id = api.job(delay=3600)
-    before = api.stored()
-    assert patch(api.called_by("other"), job_id, payload="x" * 5000).status == 404
-    assert patch(api, "job_" + "a" * 26, name="x").status == 404
-    assert api.stored() == before

@@ -7,7 +7,6 @@ import pytest
 
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline
-from onthedot.core.records import Record
 from onthedot.core.schema import PAYLOADS
 from onthedot.jobs import remove_payloads
 from onthedot.jobs.contents import Owner, owner_of
@@ -39,14 +38,8 @@ def payloads(world: World) -> list[str]:
     return list(world.blobs.keys(PAYLOADS, "", 100_000))
 
 
-def stored(world: World, job_id: str) -> Record:
-    job = world.store.get(job_id)
-    assert job is not None
-    return job
-
-
 def payload_of(world: World, job_id: str) -> str:
-    job = stored(world, job_id)
+    job = Api(world).record(job_id)
     assert job.definition is not None
     assert job.definition.payload_ref is not None
     return job.definition.payload_ref

@@ -1,44 +1,34 @@
 """The requirements of a job choose its pool. Requirements that no worker meets are refused by name."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from onthedot.api.http import Request, Response
-from onthedot.api.router import handle
+from onthedot.api.http import Response
 from onthedot.core import lifecycle
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Moved
-from onthedot.workers.records import WorkerRecord
-from onthedot.workers.registry import WorkerRegistry
 from tests.builders import World, the_start_of
-from tests.unit.api.kit import ACME, SHELL, URL, Api, a_worker, fields_of, message_of
+from tests.unit.api.kit import SHELL, URL, Api, Instead, a_worker, fields_of, message_of
 
 
-class CountingRegistry:
+class CountingRegistry(Instead):
     """A registry that counts its readings, and may fail all of them."""
 
     def __init__(self, world: World, error: Unavailable | None = None) -> None:
-        self._registry = world.registry
-        self._error = error
+        super().__init__(world.registry)
+        self.error = error
         self.read = 0
 
-    def workers(self) -> Sequence[WorkerRecord]:
+    def workers(self) -> Any:
         self.read += 1
-        if self._error is not None:
-            raise self._error
-        return self._registry.workers()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._registry, name)
+        if self.error is not None:
+            raise self.error
+        return self.part.workers()
 
 
 def batch(world: World, registry: CountingRegistry, jobs: list[dict[str, Any]]) -> Response:
-    request = Request("POST", "/v1/jobs/batch", body=json.dumps({"jobs": jobs}).encode(), principal=ACME)
-    return handle(replace(world.engine, registry=cast(WorkerRegistry, registry)), request)
+    return Api(world).on(registry=registry).send("POST", "/v1/jobs/batch", jobs=jobs)
 
 
 @pytest.mark.parametrize(
@@ -156,12 +146,6 @@ def test_the_pool_is_chosen_from_the_whole_changed_job(api: Api) -> None:
     response = api.send("PATCH", f"/v1/jobs/{job_id}", requirements={"cpu": 99})
     assert (response.status, fields_of(response)) == (422, {"requirements.cpu"})
     assert api.get(f"/v1/jobs/{job_id}").body["requirements"]["cpu"] == 0
-
-
-def test_a_job_that_is_changed_to_need_a_pull_worker_is_leased_there(api: Api, world: World) -> None:
-    job_id = api.job()
-    assert api.send("PATCH", f"/v1/jobs/{job_id}", target=SHELL).status == 200
-    assert a_worker(api).take()["execution_id"] == job_id
 
 
 def test_a_job_that_lost_a_worker_stays_alone_when_it_is_changed(api: Api, world: World) -> None:

@@ -1,36 +1,19 @@
 """Queues are shown with the runs that wait in them. A queue that fails hides no other."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
-from onthedot.api.http import Request
-from onthedot.api.router import handle
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import QueueCounts
-from onthedot.engine import Engine
 from onthedot.workers.queues import read_queues
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.scenarios.kits.faults import Faults, FaultyQueues
-from tests.unit.api.kit import ACME, SHELL, Api
+from tests.unit.api.kit import SHELL, Api
 
 
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
-
-
-def queues(engine: Engine) -> dict[tuple[str, str | None], dict[str, Any]]:
-    response = handle(engine, Request("GET", "/v1/queues", principal=ACME))
+def queues(api: Api) -> dict[tuple[str, str | None], dict[str, Any]]:
+    response = api.get("/v1/queues")
     assert response.status == 200, response.body
     return {(queue.pop("pool"), queue.pop("priority")): queue for queue in response.body["queues"]}
 
@@ -55,7 +38,7 @@ class Shared(FaultyQueues):
 
 
 def test_each_pool_has_a_queue_for_each_priority(api: Api, world: World) -> None:
-    found = queues(world.engine)
+    found = queues(api)
     pools = {pool.name for pool in world.engine.deployment.pools.all}
     assert set(found) == {(pool, priority.value) for pool in pools for priority in Priority}
     kinds = {pool.name: pool.kind.value for pool in world.engine.deployment.pools.all}
@@ -69,7 +52,7 @@ def test_waiting_runs_of_all_tenants_are_counted_and_the_oldest_has_an_age(api: 
     api.called_by("other").job()
     api.job(delay=100)
     world.clock.advance(30)
-    assert queues(world.engine)["default", "MEDIUM"] == {
+    assert queues(api)["default", "MEDIUM"] == {
         "kind": "push",
         "waiting": 2,
         "delayed": 1,
@@ -78,14 +61,14 @@ def test_waiting_runs_of_all_tenants_are_counted_and_the_oldest_has_an_age(api: 
         "dead_letters": 0,
     }
     api.job(target=SHELL, priority="LOW")
-    assert queues(world.engine)["pull", "LOW"]["waiting"] == 1
+    assert queues(api)["pull", "LOW"]["waiting"] == 1
     assert len(world.received()) == 2
-    assert queues(world.engine)["default", "MEDIUM"]["in_flight"] == 2
+    assert queues(api)["default", "MEDIUM"]["in_flight"] == 2
 
 
 def test_a_queue_that_fails_hides_no_other(api: Api, world: World) -> None:
     api.job()
-    found = queues(replace(world.engine, queues=Broken(world.queues, Faults())))
+    found = queues(api.on(queues=Broken(world.queues, Faults())))
     assert found["default", "HIGH"] == {
         "kind": "push",
         "waiting": None,
@@ -98,8 +81,8 @@ def test_a_queue_that_fails_hides_no_other(api: Api, world: World) -> None:
     assert (found["default", "MEDIUM"]["waiting"], found["default", "MEDIUM"]["oldest_age_seconds"]) == (1, None)
 
 
-def test_a_queue_of_all_priorities_is_shown_once(world: World) -> None:
-    found = queues(replace(world.engine, queues=Shared(world.queues, Faults())))
+def test_a_queue_of_all_priorities_is_shown_once(api: Api, world: World) -> None:
+    found = queues(api.on(queues=Shared(world.queues, Faults())))
     assert set(found) == {(pool.name, None) for pool in world.engine.deployment.pools.all}
     assert found["default", None]["waiting"] == 3
 

@@ -1,7 +1,6 @@
 """GET /v1/forecast: runs per coming minute, whatever form they stand in."""
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,22 +11,11 @@ from onthedot.core.ports import Page, SlotEntry
 from onthedot.core.slots import SlotKind, bucket_of, slot_name
 from onthedot.gates.state import GateChange
 from onthedot.statistics.forecast import forecast
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.scenarios.kits.simulation import Simulation
-from tests.unit.api.kit import Api, fields_of
+from tests.unit.api.kit import Api
 
 FORECAST = "onthedot.statistics.forecast"
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 def runs(api: Api, minutes: int = 10) -> list[int]:
@@ -147,12 +135,6 @@ def test_what_is_counted_does_not_depend_on_which_thread_is_first(
     monkeypatch.setattr(f"{FORECAST}.MOST_IN_ALL", 5)
     monkeypatch.setattr(world.engine.store, "read_slot", read_when_all_have_begun)
     assert api.get("/v1/forecast?minutes=10").body["truncated"] is True
-
-
-@pytest.mark.parametrize("query", ["minutes=0", "minutes=1501", "minutes=x", "minutes=", "hours=1"])
-def test_a_bad_window_is_refused_by_name(api: Api, query: str) -> None:
-    response = api.get(f"/v1/forecast?{query}")
-    assert (response.status, fields_of(response)) == (422, {query.partition("=")[0]})
 
 
 def test_the_longest_window_is_twenty_five_hours(api: Api) -> None:

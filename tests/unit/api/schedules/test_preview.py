@@ -1,19 +1,12 @@
 """POST /v1/schedules/preview: the coming fires, annotated; nothing is stored."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from onthedot.api.http import Response
-from tests.builders import NOON, a_world
+from tests.builders import NOON
 from tests.unit.api.kit import Api, fields_of, message_of
-
-
-@pytest.fixture
-def api() -> Iterator[Api]:
-    with a_world() as world:
-        yield Api(world)
 
 
 def preview(api: Api, /, **fields: Any) -> Response:

@@ -1,26 +1,13 @@
 """Times as AWS users write them, through the API: `cron(…)`, `rate(…)`, `at(…)`, local times and `H`."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from onthedot.api.http import Response
-from tests.builders import World, a_world
 from tests.unit.api.kit import URL, Api, fields_of, message_of
 
 LOCAL: dict[str, Any] = {"at": "2026-07-31T09:30:00", "timezone": "Europe/Berlin"}
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_world() as world:
-        yield world
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
 
 
 def shown(api: Api, job_id: str) -> dict[str, Any]:
@@ -168,17 +155,6 @@ def test_an_h_is_resolved_by_the_id_and_shown_as_plain_fields(api: Api) -> None:
     assert first["next_fire_time"][11:16] == f"{int(hour):02}:{int(minute):02}"
 
 
-def test_a_deleted_and_repeated_job_has_the_same_values(world: World) -> None:
-    fields = {"cron": "H H * * *", "idempotency_key": "the same"}
-    crons = []
-    for _ in range(2):
-        with a_world() as other:
-            api = Api(other)
-            crons.append(shown(api, api.job(**fields))["cron"])
-    assert crons[0] == crons[1]
-    assert shown(Api(world), Api(world).job(cron="H H * * *", idempotency_key="another"))["cron"] != crons[0]
-
-
 def test_an_h_spreads_the_jobs_of_a_batch_and_the_members_stay_as_they_were(api: Api) -> None:
     jobs = [{"cron": "H * * * *", "callback_url": URL, "idempotency_key": str(n)} for n in range(40)]
     answered = api.send("POST", "/v1/jobs/batch", jobs=jobs).body["jobs"]
@@ -208,11 +184,3 @@ def test_a_preview_of_an_h_shows_its_example(api: Api) -> None:
     assert answer["example"] == f"{minute} 9 * * *"
     assert answer["fire_times"][0]["time"] == f"2026-03-02T09:{int(minute):02}:00.000Z"
     assert "example" not in api.send("POST", "/v1/schedules/preview", cron="5 9 * * *").body
-
-
-def test_the_contract_describes_the_new_spellings(api: Api) -> None:
-    schemas = api.get("/openapi.json").body["components"]["schemas"]
-    every = schemas["JobFields"]["properties"]["every"]
-    assert [choice["type"] for choice in every["anyOf"]] == ["integer", "string"]
-    assert "local time" in schemas["JobFields"]["properties"]["at"]["description"]
-    assert "EventBridge" in schemas["PreviewFields"]["properties"]["cron"]["description"]

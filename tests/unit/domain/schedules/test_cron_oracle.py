@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from onthedot.schedules import zones
 from onthedot.schedules.choices import DstPolicy, Gap, Overlap
 from onthedot.schedules.errors import BadCron
-from onthedot.schedules.schedule import CronSchedule, Schedule, contains, fires_between, next_fire
+from onthedot.schedules.schedule import CronSchedule, Schedule, fires_between, next_fire
 from onthedot.schedules.zones import known_timezones, zone
 from tests.unit.domain.schedules import oracle
 from tests.unit.domain.schedules.strategies import (
@@ -114,25 +114,6 @@ def test_days_are_those_of_the_calendar_for_years(dom: str, month: str, dow: str
         assert found is None or found > oracle.ms(evening + timedelta(days=9 * 366))
     else:
         assert found == oracle.ms(datetime(expected.year, expected.month, expected.day, 23, 59, tzinfo=UTC))
-
-
-@settings(max_examples=200, deadline=None)
-@given(expressions, windows, policies)
-def test_fires_increase_and_are_contained(
-    expression: str, window: tuple[str, datetime], policy: tuple[str, str]
-) -> None:
-    timezone, start = window
-    schedule = a_schedule(expression, timezone, policy)
-    after: int | None = oracle.ms(start)
-    for _ in range(10):
-        assert after is not None
-        following = next_fire(schedule, after)
-        if following is None:
-            break
-        assert following > after
-        assert contains(schedule, following)
-        assert not contains(schedule, following + 1)
-        after = following
 
 
 @settings(max_examples=500, deadline=None)

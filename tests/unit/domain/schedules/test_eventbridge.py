@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 
 from onthedot.schedules.counting import count_fires, last_fire
 from onthedot.schedules.cron import parse_cron, rate_seconds
-from onthedot.schedules.cron_fields import CronOfYears
 from onthedot.schedules.errors import BadCron
 from onthedot.schedules.schedule import CronSchedule, Schedule, contains, fires_between, next_fire, no_fire_problem
-from onthedot.schedules.schedule import schedule_from_json as from_json
-from onthedot.schedules.schedule import schedule_to_json as to_json
 from tests.unit.domain.schedules.oracle import ms, utc
 
 DAY = 86_400_000
@@ -172,17 +169,6 @@ def test_a_schedule_whose_years_are_over_says_so() -> None:
     )
     ended = replace(over, rule=CronSchedule("cron(15 10 ? * 6L *)"), end_at=ms(utc("2026-01-02")))
     assert no_fire_problem(ended, ms(utc("2026-01-01"))).field == "end_at"
-
-
-def test_an_expression_is_stored_verbatim() -> None:
-    schedule = Schedule(CronSchedule("cron(0/15 9-17 ? * MON-FRI *)", "Europe/Berlin"))
-    assert to_json(schedule)["cron"] == "cron(0/15 9-17 ? * MON-FRI *)"
-    assert from_json(to_json(schedule)) == schedule
-
-
-def test_all_years_cost_nothing() -> None:
-    assert not isinstance(parse_cron("cron(0 10 * * ? *)"), CronOfYears)
-    assert isinstance(parse_cron("cron(0 10 * * ? 2030)"), CronOfYears)
 
 
 @pytest.mark.parametrize(

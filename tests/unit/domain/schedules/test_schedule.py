@@ -15,7 +15,6 @@ from onthedot.schedules.schedule import (
     EverySchedule,
     Schedule,
     contains,
-    every,
     fires_between,
     jittered,
     next_fire,
@@ -68,23 +67,6 @@ def test_start_and_end_are_fire_times_if_the_rule_has_them() -> None:
     schedule = Schedule(CronSchedule("0 * * * *"), start_at=NOON, end_at=NOON + 2 * HOUR)
     assert fires_between(schedule, 0, 10**14, 9) == [NOON, NOON + HOUR, NOON + 2 * HOUR]
     assert next_fire(schedule, NOON + 2 * HOUR) is None
-
-
-def test_an_interval_begins_one_interval_after_creation() -> None:
-    schedule = Schedule(every(5, created_at=NOON + 123))
-    assert fires_between(schedule, NOON, NOON + 16 * SECOND, 9) == [NOON + 123 + n * 5 * SECOND for n in (1, 2, 3)]
-
-
-def test_an_interval_begins_at_its_start() -> None:
-    start = NOON + 7 * SECOND
-    schedule = Schedule(every(60, created_at=NOON, start_at=start), start_at=start)
-    assert fires_between(schedule, NOON, NOON + 120 * SECOND, 9) == [start, start + 60 * SECOND]
-
-
-def test_every_ten_seconds_is_six_times_a_minute_through_a_change_of_the_clocks() -> None:
-    begin = ms(utc("2026-03-29T00:59:00"))
-    schedule = Schedule(EverySchedule(10, begin))
-    assert len(fires_between(schedule, begin - 1, begin + 60_000, 99)) == 6
 
 
 @given(intervals, st.integers(0, 10**13))
@@ -143,11 +125,6 @@ def test_defaults_are_not_stored(schedule: Schedule, record: dict[str, Any]) -> 
     assert to_json(schedule) == record
 
 
-def test_several_missing_times_run_once_at_the_end_of_the_gap() -> None:
-    schedule = Schedule(CronSchedule("*/15 2 * * *", BERLIN), end_at=ms(utc("2026-03-29T12:00")))
-    assert fires_between(schedule, ms(utc("2026-03-28T12:00")), 10**14, 9) == [ms(utc("2026-03-29T01:00"))]
-
-
 def test_skipped_times_are_known_by_when_they_would_have_run() -> None:
     window = ms(utc("2026-03-01")), ms(utc("2026-05-01"))
     gap = [ms(utc("2026-03-29T01:00"))]
@@ -168,8 +145,3 @@ def test_skipped_times_are_found_behind_many_fire_times() -> None:
 def test_a_time_that_a_run_has_anyway_is_not_skipped() -> None:
     schedule = Schedule(CronSchedule("0 2,3 * * *", BERLIN, SKIP))
     assert skipped_between(schedule, ms(utc("2026-03-28")), ms(utc("2026-03-30")), 99) == []
-
-
-def test_a_schedule_that_is_always_skipped_has_no_next_fire() -> None:
-    schedule = Schedule(CronSchedule("30 2 * 3 SUNL", BERLIN, SKIP))
-    assert next_fire(schedule, ms(utc("2026-01-01"))) is None

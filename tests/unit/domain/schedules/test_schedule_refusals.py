@@ -20,15 +20,11 @@ def test_far_away_instants_do_no_harm(after: int) -> None:
     ("name", "advice"),
     [
         ("europe/berlin", "did you mean Europe/Berlin?"),
-        ("Europe/Berln", "did you mean Europe/Berlin?"),
         ("New York", "did you mean America/New_York?"),
-        ("utc", "did you mean UTC?"),
         ("Tokyo", "did you mean Asia/Tokyo?"),
         ("", "give an IANA name"),
         ("localtime", "is not a time zone"),
         ("../../etc/passwd", "is not a time zone"),
-        ("America", "is not a time zone"),
-        ("Mars/Olympus\0Mons", "is not a time zone"),
         ("x" * 10_000, "is not a time zone"),
     ],
 )

@@ -93,19 +93,19 @@ _FOR_EVER: Final = "public, max-age=31536000, immutable"
 
 
 def show_console(context: RequestContext) -> Response:
-    """Answer the page. Its links start with `console/`, so that they hold under any path before `/console`."""
+    # The links of the page start with `console/`, so that they hold under any path before `/console`.
     del context
     return _response(console_files().page, _ASK_EACH_TIME)
 
 
 def redirect_to_console(context: RequestContext) -> Response:
-    """Lead from `/console/` to `/console`, where the page's links are right."""
+    """Lead to `/console`, where the page's links are right."""
     del context
     return Response(308, "", {"Location": "../console", **_SAFETY})
 
 
 def show_console_file(context: RequestContext) -> Response:
-    """Answer a file. Its path has the hash of its content, so a browser keeps it for ever."""
+    # The path of a file has the hash of its content, so a browser keeps it for ever.
     file = console_files().by_path.get(context.id)
     if file is None:
         raise ApiError(404, "not_found", "the console has no such file; load the page again")

@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
+from typing_extensions import TypedDict
+
 from onthedot.api.http import Response
 from onthedot.core.errors import (
     FileFailing,
@@ -32,6 +35,27 @@ CLOSED_SECONDS: Final = 30
 """When a client may try again that was refused because the stage is frozen."""
 
 
+class ErrorDetail(TypedDict):
+    """One mistake: the field at fault by its dotted name, and how to correct it."""
+
+    field: str
+    message: str
+
+
+class ErrorBody(TypedDict):
+    """The error in an answer. `code` is stable and meant for programs, `message` is meant for people."""
+
+    code: str
+    message: str
+    details: list[ErrorDetail]
+
+
+class ErrorView(TypedDict):
+    """The body of every answer with a status of 400 or more."""
+
+    error: ErrorBody
+
+
 class ApiError(Exception):
     """A request that the API refuses before any use case sees it."""
 
@@ -49,13 +73,11 @@ class ApiError(Exception):
 
 
 def bad_json(field: str, message: str) -> ApiError:
-    """Return the 400 for a body that is not acceptable JSON."""
     field = echo(field)
     return ApiError(400, "bad_json", f"{field}: {message}", [Problem(field, message)])
 
 
 def too_large(field: str, limit: int, size: int) -> ApiError:
-    """Return the 413 for a body or a field that has more bytes than it may have."""
     message = f"is {size:,} bytes and may be {limit:,}; send less, or a link to where the rest is"
     return ApiError(413, "too_large", f"{field} {message}", [Problem(field, message)])
 
@@ -70,28 +92,42 @@ def valid_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+_MISSING: Final[Mapping[type[OnthedotError], str]] = {
+    GateNotFound: "there is no such gate; check its name, or make it with PUT",
+    JobNotFound: "there is no such job or execution; check its id",
+    TokenNotFound: "there is no such token; GET /v1/tokens lists the ids",
+    WorkerNotFound: "there is no such worker; check its id, or register it",
+}
+
+
 def response_to(error: Exception) -> Response | None:
-    """Return the answer to an expected error. Return None for any other error."""
-    if isinstance(error, ApiError):
-        return error_response(error.status, error.code, error.message, error.problems, error.headers)
-    return _response_to_domain_error(error) if isinstance(error, OnthedotError) else None
-
-
-def _response_to_domain_error(error: OnthedotError) -> Response | None:
+    """Return None for an unexpected error."""
     match error:
+        case ApiError():
+            return error_response(error.status, error.code, error.message, error.problems, error.headers)
         case InvalidRequest():
             return error_response(422, "invalid_request", _summary(error.problems), error.problems)
         case JobNotFound() | WorkerNotFound() | GateNotFound() | TokenNotFound():
-            return _response_to_missing(error)
-        case IdempotencyConflict():
-            message = "was already used with another request; use a new key for a new job"
-            return error_response(
-                409, "idempotency_conflict", f"idempotency_key {message}", [Problem("idempotency_key", message)]
-            )
-        case JobConflict() | StageConflict() | StaleAttempt() | PreconditionFailed():
-            return _response_to_conflict(error)
+            return error_response(404, "not_found", _MISSING[type(error)])
         case Unavailable() | UnreadableRecord():
             return _response_to_failure(error)
+        case OnthedotError():
+            return _response_to_conflict(error)
+    return None
+
+
+def _response_to_conflict(error: OnthedotError) -> Response | None:
+    match error:
+        case IdempotencyConflict():
+            taken = Problem("idempotency_key", "was already used with another request; use a new key for a new job")
+            return error_response(409, "idempotency_conflict", f"{taken.field} {taken.message}", [taken])
+        case JobConflict() | StageConflict():
+            return error_response(409, "conflict", str(error))
+        case StaleAttempt():
+            return error_response(409, "stale_attempt", f"{error}; do not go on with it")
+        case PreconditionFailed():
+            message = f"{error}; read it again, and change what is there now"
+            return error_response(412, "precondition_failed", message, [Problem("If-Match", message)])
     return None
 
 
@@ -106,25 +142,6 @@ def _response_to_failure(error: Unavailable | UnreadableRecord) -> Response:
     return error_response(503, "unavailable", f"not possible just now{reason}; try again", headers=headers)
 
 
-def _response_to_missing(error: JobNotFound | WorkerNotFound | GateNotFound | TokenNotFound) -> Response:
-    if isinstance(error, TokenNotFound):
-        return error_response(404, "not_found", "there is no such token; GET /v1/tokens lists the ids")
-    if isinstance(error, GateNotFound):
-        return error_response(404, "not_found", "there is no such gate; check its name, or make it with PUT")
-    if isinstance(error, WorkerNotFound):
-        return error_response(404, "not_found", "there is no such worker; check its id, or register it")
-    return error_response(404, "not_found", "there is no such job or execution; check its id")
-
-
-def _response_to_conflict(error: JobConflict | StageConflict | StaleAttempt | PreconditionFailed) -> Response:
-    if isinstance(error, JobConflict | StageConflict):
-        return error_response(409, "conflict", str(error))
-    if isinstance(error, StaleAttempt):
-        return error_response(409, "stale_attempt", f"{error}; do not go on with it")
-    message = f"{error}; read it again, and change what is there now"
-    return error_response(412, "precondition_failed", message, [Problem("If-Match", message)])
-
-
 def error_response(
     status: int,
     code: str,
@@ -132,7 +149,6 @@ def error_response(
     problems: Sequence[Problem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return an error in the shape of ErrorView."""
     details = [{"field": problem.field, "message": problem.message} for problem in problems[:MAX_DETAILS]]
     return Response(status, {"error": {"code": code, "message": message, "details": details}}, headers or {})
 

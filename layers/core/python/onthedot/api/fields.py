@@ -21,20 +21,15 @@ ALL_WORKFLOWS: Final = "*"
 _SECONDS: Final = re.compile(r"-?\d{1,15}(\.\d{1,9})?", re.ASCII)
 _LOST_PLUS: Final = re.compile(r"(.*\d:\d\d(?:\.\d+)?) (\d\d:\d\d)", re.ASCII)
 """A time whose offset lost its `+`, because a query spells a space so."""
-_JOB_ID: Final = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)
-_RUN_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
-_WORKER_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
 
 
 def printable(text: str) -> str:
-    """Return the text. Raise ValueError when it has characters that cannot be printed."""
     if not text.isprintable():
         raise ValueError("has characters that cannot be printed; use letters, digits and punctuation")
     return text
 
 
 def _in_the_calendar(instant: int) -> int:
-    """Refuse an instant that the calendar cannot compute with or write down."""
     if instant < 0:
         raise ValueError("is before 1970; give a later time")
     if instant >= LAST_INSTANT:
@@ -43,48 +38,41 @@ def _in_the_calendar(instant: int) -> int:
 
 
 def _whole(text: Any) -> Any:
-    """Return the number in a query parameter, which is always text. The bounds of the field refuse a long one."""
+    """Query parameters are text. The bounds of the field refuse a long number."""
     if not isinstance(text, str) or not _WHOLE.fullmatch(text):
         raise ValueError("is not a whole number; give digits only")
     return int(text) if len(text) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 
 def _query_instant(text: Any) -> int:
-    """Return the instant in a query parameter, where epoch seconds are text too, and a plain `+` is a space."""
+    """In a query, epoch seconds are text too, and a plain `+` is a space."""
     is_number = isinstance(text, str) and _SECONDS.fullmatch(text)
     if isinstance(text, str) and (found := _LOST_PLUS.fullmatch(text)):
         text = f"{found[1]}+{found[2]}"
     return times.parse_instant(float(text) if is_number else text)
 
 
-def _job_id(text: str) -> str:
-    if not _JOB_ID.fullmatch(text):
-        raise ValueError("is not the id of a job; give one as the API answered it")
-    return text
+def spelled(pattern: str, advice: str) -> AfterValidator:
+    """Refuse a text that is spelled otherwise."""
+    expected = re.compile(pattern, re.ASCII)
+
+    def check(text: str) -> str:
+        if not expected.fullmatch(text):
+            raise ValueError(advice)
+        return text
+
+    return AfterValidator(check)
 
 
-def _workflow_id(text: str) -> str:
-    return text if text == ALL_WORKFLOWS else _job_id(text)
-
-
-def _run_id(text: str) -> str:
-    if not _RUN_ID.fullmatch(text):
-        raise ValueError("is not an execution's id; give it as the API shows it")
-    return text
-
-
-def _worker_id(text: str) -> str:
-    if not _WORKER_ID.fullmatch(text):
-        raise ValueError("is not a worker's id; give 1 to 80 letters, digits or any of _ . : -")
-    return text
-
-
+_A_JOB: Final = "is not the id of a job; give one as the API answered it"
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 Key = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
-JobId = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_job_id)]
-WorkflowId = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_workflow_id)]
-RunId = Annotated[str, AfterValidator(_run_id)]
-WorkerId = Annotated[str, AfterValidator(_worker_id)]
+JobId = Annotated[str, Field(min_length=1, max_length=128), spelled("[A-Za-z0-9_.:-]+", _A_JOB)]
+WorkflowId = Annotated[str, Field(min_length=1, max_length=128), spelled(r"\*|[A-Za-z0-9_.:-]+", _A_JOB)]
+RunId = Annotated[str, spelled("[A-Za-z0-9_.:-]{1,128}", "is not an execution's id; give it as the API shows it")]
+WorkerId = Annotated[
+    str, spelled("[A-Za-z0-9_.:-]{1,80}", "is not a worker's id; give 1 to 80 letters, digits or any of _ . : -")
+]
 Instant = Annotated[
     int,
     BeforeValidator(times.parse_instant),
@@ -110,10 +98,7 @@ PRIORITY_NAMES: Final[tuple[PriorityName, ...]] = get_args(PriorityName)
 
 
 def describe_nulls(schema: dict[str, Any], nullable: Set[str]) -> None:
-    """Remove null from the schema of every field that refuses it.
-
-    In the models, None marks a field that was left out, so pydantic's schema offers null for it.
-    """
+    # In the models, None marks a field that was left out, so pydantic's schema offers null for it.
     for name, field in schema["properties"].items():
         if {"type": "null"} in (choices := field.get("anyOf", ())):
             del field["default"]

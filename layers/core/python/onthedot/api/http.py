@@ -36,11 +36,11 @@ class Request:
 
     @property
     def trace(self) -> str:
-        """Return the trace that the caller sent as `traceparent`, or one of the call's own."""
+        """The trace that the caller sent as `traceparent`, or one of the call's own."""
         return read_traceparent(self.header(HEADER)) or self.own_trace
 
     def header(self, name: str) -> str | None:
-        """Return the value of a header, whatever the case of its name. Return None when it was not sent."""
+        """Return None when it was not sent. The case of the name does not matter."""
         lower = name.lower()
         return next((value for key, value in self.headers.items() if key.lower() == lower), None)
 
@@ -59,7 +59,6 @@ class Response:
 
     @property
     def text(self) -> str:
-        """Return the body as the text to send."""
         if self.rendered is not None:
             return self.rendered
         if isinstance(self.body, str):

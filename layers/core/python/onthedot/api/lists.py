@@ -1,29 +1,35 @@
-"""Pages of lists: signed cursors, and conditional GET by ETag."""
+"""Pages of lists: what they have in common, signed cursors, and conditional GET by ETag."""
 
 import base64
 import binascii
 import hashlib
 import hmac
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final, TypeVar
+
+# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
+from typing_extensions import TypedDict
 
 from onthedot.access.signing_keys import keys_of
+from onthedot.api.fields import Fields
 from onthedot.api.http import Request, Response
 from onthedot.api.route import RequestContext
 from onthedot.core.errors import InvalidRequest, Problem
+from onthedot.core.ports import Page
 from onthedot.core.records import Record
 
+View = TypeVar("View")
 _SIGNATURE_BYTES: Final = 12
 MAX_CURSOR: Final = 4_096
 
 
 def job_secret(job: Record) -> str:
-    """Return the secret for pages of a job's runs. Changes of the job such as a cancel replace its generation."""
+    # A change of the job such as a cancel replaces its generation, and so ends the pages.
     return f"{job.job_id}/{job.generation}"
 
 
 def sign_cursor(secret: str, cursor: str | None) -> str | None:
-    """Return an engine's cursor as the caller gets it. None means that there is no further page."""
     if cursor is None:
         return None
     content = cursor.encode()
@@ -31,7 +37,7 @@ def sign_cursor(secret: str, cursor: str | None) -> str | None:
 
 
 def open_cursor(secret: str, text: str | None) -> str | None:
-    """Return the engine's cursor in a caller's text. Raise InvalidRequest when it was not signed with this secret."""
+    """Raise InvalidRequest when the cursor was not signed with this secret."""
     if text is None:
         return None
     try:
@@ -48,12 +54,27 @@ def _signature(secret: str, content: bytes) -> bytes:
     return hmac.digest(secret.encode(), content, hashlib.sha256)[:_SIGNATURE_BYTES]
 
 
-def list_secret(context: RequestContext, what: str, filters: str) -> str:
+def list_secret(context: RequestContext, what: str, asked: Fields) -> str:
     """Return the secret for pages of a list: the tenant's signing key, which viewers do not see, and the filters.
 
-    Cursors become invalid when the tenant rotates the key.
+    So a cursor is valid only with the filters that it was made for, until the tenant rotates the key.
     """
+    filters = asked.model_dump_json(exclude={"cursor", "limit"})
     return f"{keys_of(context.engine, context.tenant)[0].secret}/{what}/{filters}"
+
+
+class UnreadableView(TypedDict):
+    """A record that this version cannot read, and why."""
+
+    id: str
+    reason: str
+
+
+def page_view(kind: Callable[..., View], name: str, items: Sequence[Any], page: Page[Any], secret: str) -> View:
+    """Return a page of a list. It has records that cannot be read only if there are some."""
+    unreadable: list[UnreadableView] = [{"id": one.run_id, "reason": one.why} for one in page.unreadable]
+    view = {name: items, "next_cursor": sign_cursor(secret, page.cursor)}
+    return kind(**view, unreadable=unreadable) if unreadable else kind(**view)
 
 
 _NOT_WITH_304: Final = frozenset(("content-type", "content-length"))

@@ -9,9 +9,9 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 import onthedot
-from onthedot.api.core.commands import CLIENT, COMMAND_LINE, FIELDS, HEADERS, OPERATIONS
+from onthedot.api.commands import CLIENT, COMMAND_LINE, FIELDS, HEADERS, OPERATIONS
+from onthedot.api.errors import ErrorView
 from onthedot.api.route import Route
-from onthedot.api.views import ErrorView
 
 _REF: Final = "#/components/schemas/{model}"
 _PLACE: Final = re.compile(r"\{(\w+)\}")
@@ -20,7 +20,6 @@ _Schemas = Mapping[tuple[Any, Any], dict[str, Any]]
 
 @cache
 def describe(routes: tuple[Route, ...], url: str = "") -> dict[str, Any]:
-    """Return the OpenAPI document of the routes at this URL. It is made once in each process."""
     routes = tuple(route for route in routes if not route.is_page)
     schemas, definitions = _schemas(routes)
     paths: dict[str, dict[str, Any]] = {}

@@ -26,7 +26,7 @@ _NOT_FINITE: Final = "is not a number JSON can carry (NaN, infinite or too long)
 
 
 def read_object(body: bytes, limit: int, depth: int = MAX_DEPTH) -> dict[str, Any]:
-    """Return the object in the body. Raise ApiError: 413 over the limit, 400 for all other mistakes."""
+    """Raise ApiError: 413 over the limit, 400 for all other mistakes."""
     if len(body) > limit:
         raise too_large("body", limit, len(body))
     document = _parse(_decode(body))
@@ -76,12 +76,11 @@ def _parse(text: str) -> Any:
 
 
 def _parse_int(digits: str) -> float:
-    """Return the integer, or infinity when it has more digits than the interpreter reads. Infinity is refused later."""
+    """Infinity stands for a number with more digits than the interpreter reads. It is refused later."""
     return int(digits) if len(digits) <= MAX_DIGITS else math.inf
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs as an object. Raise ApiError 400 for a repeated key."""
     found = dict(pairs)
     if len(found) != len(pairs):
         seen: set[str] = set()
@@ -134,15 +133,12 @@ Models = list[AnyModel]
 
 
 def field_names(model: AnyModel) -> list[str]:
-    """Return the names of the fields as users write them."""
+    """Return the names as users write them."""
     return list(_types_of(model))
 
 
 def near_field(model: AnyModel, location: Sequence[int | str]) -> str | None:
-    """Return the known field that is nearest to the unknown one at this place of a document, or None.
-
-    A name that an object in this one has comes first: `max_retries` means `retry.max_retries`, and not `max_runs`.
-    """
+    # A name inside of an object comes first: `max_retries` means `retry.max_retries`, and not `max_runs`.
     models: Models = [model]
     for part in location[:-1]:
         models = _inside(models, part)
@@ -164,12 +160,10 @@ def _inside(models: Models, part: int | str) -> Models:
 
 
 def _fields_of(model: AnyModel) -> dict[str, Models]:
-    """Return the models of each field whose values are objects."""
     return {name: list(_models(annotation)) for name, annotation in _types_of(model).items()}
 
 
 def _types_of(model: AnyModel) -> dict[str, Any]:
-    """Return the types of the fields by their names, as users write them."""
     if is_typeddict(model):
         return dict(model.__annotations__)
     return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
@@ -202,6 +196,7 @@ SMALL_BODY: Final = 64 * 1024
 _ADVICE: Final[Mapping[str, str]] = {
     "missing": "is missing; add it",
     "string_type": "is not text; send a string in quotes",
+    "string_unicode": _SURROGATES,
     "string_too_short": "is empty; give at least {min_length} character",
     "string_too_long": "is too long; give at most {max_length} characters",
     "int_type": "is not a whole number; send one without quotes and fraction",
@@ -228,7 +223,7 @@ _KEY: Final = "[key]"
 
 
 def read_model(model: type[Model], document: Mapping[str, Any]) -> Model:
-    """Return the document as a model. Raise InvalidRequest that names every field at fault."""
+    """Raise InvalidRequest that names every field at fault."""
     try:
         return model.model_validate(document)
     except ValidationError as error:
@@ -236,10 +231,7 @@ def read_model(model: type[Model], document: Mapping[str, Any]) -> Model:
 
 
 def read_shape(shape: Any, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of the document that a TypedDict describes, converted by its types.
-
-    Raise InvalidRequest that names every field at fault.
-    """
+    """Read a TypedDict. Raise InvalidRequest that names every field at fault."""
     try:
         return _adapter(shape).validate_python(document)
     except ValidationError as error:
@@ -248,39 +240,35 @@ def read_shape(shape: Any, document: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _adapter(shape: Any) -> TypeAdapter[dict[str, Any]]:
-    """Return what reads a shape. It is made at the first request, because making it takes a millisecond or two."""
+    # Making one takes a millisecond or two, so it is made at the first request.
     return TypeAdapter(shape)
 
 
 def read_without_nulls(model: type[Model], document: Mapping[str, Any], nullable: Set[str] = frozenset()) -> Model:
-    """Return the document as a model, and refuse null for all fields but the nullable ones. Raise InvalidRequest."""
+    """Refuse null for all fields but the nullable ones."""
     if problems := null_problems(model, document, nullable):
         raise InvalidRequest(*problems)
     return read_model(model, document)
 
 
 def read_body(model: type[Model], body: bytes, limit: int = SMALL_BODY, nullable: Set[str] = frozenset()) -> Model:
-    """Return a body as a model. No body counts as an empty object. Raise ApiError and InvalidRequest."""
+    """No body counts as an empty object."""
     return read_without_nulls(model, read_object(body, limit) if body.strip() else {}, nullable)
 
 
 def read_no_fields(body: bytes) -> None:
-    """Check the body of a call that takes no fields: none, or an empty object. Raise ApiError and InvalidRequest."""
+    """Accept no body, or an empty object."""
     if body.strip() and (document := read_object(body, SMALL_BODY)):
         refuse_unknown_fields(document, [])
 
 
 def null_problems(model: AnyModel, document: Mapping[str, Any], nullable: Set[str]) -> list[Problem]:
-    """Return a problem for each field that is null and must not be.
-
-    In models of pydantic, None marks a field that was left out, so null would be read as a missing field.
-    """
+    # In the models, None marks a field that was left out, so null would be read as a missing field.
     names = set(field_names(model)) - nullable
     return [Problem(name, "is null; leave it out") for name in sorted(names) if document.get(name, name) is None]
 
 
 def choice_problems(document: Mapping[str, Any], names: Sequence[str]) -> list[Problem]:
-    """Return a problem for each of these fields when the document has more than one of them."""
     present = [name for name in names if name in document]
     if len(present) < 2:
         return []
@@ -289,14 +277,14 @@ def choice_problems(document: Mapping[str, Any], names: Sequence[str]) -> list[P
 
 def refuse_unknown_fields(document: Mapping[str, Any], known: Sequence[str]) -> None:
     """Raise InvalidRequest for fields that are not known. Use it for a document whose fields are read one by one."""
-    close = {name: get_close_matches(name[:64], known, n=1) for name in document if name not in known}
-    problems = [Problem(echo(name), _unknown_field(near[0] if near else None)) for name, near in close.items()]
-    if problems:
+    names = {name: name for name in known}
+    unknown = [name for name in document if name not in names]
+    if problems := [Problem(echo(name), _unknown_field(_nearest(name[:_LONGEST], names))) for name in unknown]:
         raise InvalidRequest(*problems)
 
 
 def problems_in(error: ValidationError, model: AnyModel | None = None) -> list[Problem]:
-    """Return one problem for each mistake that pydantic found, at most as many as an answer lists."""
+    """Return at most as many problems as an answer lists."""
     found = error.errors(include_url=False, include_input=False)[:MAX_DETAILS]
     return [Problem(_field(_location(entry)), _message(entry, model)) for entry in found]
 
@@ -333,10 +321,7 @@ def _unknown_field(near: str | None) -> str:
 
 
 def check_query(route: Route, request: Request) -> None:
-    """Raise InvalidRequest for a parameter that is given twice, and for each one on a route that takes none.
-
-    A route that takes some reads them as a model, which refuses unknown ones.
-    """
+    # A route that takes parameters reads them as a model, which refuses unknown ones.
     if route.is_page or route.ignores_query:
         return
     if route.query is None:

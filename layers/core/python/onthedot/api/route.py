@@ -32,12 +32,12 @@ class RequestContext:
 
     @property
     def caller(self) -> str | None:
-        """Return the name of the caller's token. Routes that need no token have none."""
+        """The name of the caller's token. Routes that need no token have none."""
         return None if self.request.principal is None else self.request.principal.name
 
     @property
     def job_id(self) -> str:
-        """Return the id in the path, which must be the id of a job. Raise JobNotFound when it is the id of a run."""
+        """Raise JobNotFound when the id in the path is that of a run."""
         if is_stamped(self.id):
             raise JobNotFound(self.id)
         return self.id
@@ -105,7 +105,7 @@ class RouteTable:
         self._places = {path.split("/").index(_PLACE) for path in self._with_id}
 
     def is_open(self, path: str) -> bool:
-        """Return whether the path needs no token. All other paths, also unknown ones, need one."""
+        """Unknown paths need a token too."""
         return path in self._open or path.startswith(self._open_starts)
 
     def find(self, method: str, path: str) -> tuple[Route, str]:
@@ -120,10 +120,7 @@ class RouteTable:
         raise ApiError(405, "method_not_allowed", f"use {allowed} here", headers={"Allow": allowed})
 
     def _matching(self, path: str) -> list[tuple[Mapping[str, Route], str]]:
-        """Return the routes of a path by method, and the id in it.
-
-        One path may fit a fixed route and a route with `{id}`.
-        """
+        # One path may fit a fixed route and a route with `{id}`.
         matching: list[tuple[Mapping[str, Route], str]] = []
         if path in self._fixed:
             matching.append((self._fixed[path], ""))

@@ -26,7 +26,7 @@ _TABLE: Final = RouteTable(ROUTES)
 
 
 def handle(engine: Engine, request: Request) -> Response:
-    """Return the answer to a request. Raise nothing: an unexpected error is logged and answered with 500."""
+    """Raise nothing: an unexpected error is logged and answered with 500."""
     try:
         response = _answer(engine, request)
     except Exception:

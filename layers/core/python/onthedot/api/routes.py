@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from typing_extensions import TypedDict
+
 import onthedot
 from onthedot.access import signing_keys_api as signing_keys
 from onthedot.access import tokens_api as tokens
@@ -10,7 +12,6 @@ from onthedot.api.http import Response
 from onthedot.api.openapi import describe
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
-from onthedot.api.views import HealthView
 from onthedot.core.clock import format_instant
 from onthedot.core.errors import Unavailable
 from onthedot.events import api as events
@@ -28,8 +29,21 @@ from onthedot.workers import queues
 from onthedot.workflows import api as workflows
 
 
+class HealthView(TypedDict):
+    """Whether the scheduler is alive.
+
+    `status` is `ok`, `starting` (there was no tick yet) or `late` (the last completed tick is older than three minutes,
+    or the ticks cannot be read). `late` is answered with 503.
+    """
+
+    status: str
+    version: str
+    time: str
+    last_tick: str | None
+    tick_age_seconds: int | None
+
+
 def show_health(context: RequestContext) -> Response:
-    """Answer whether the scheduler is alive: when the last tick was. The answer is 503 when ticks are late."""
     now = context.engine.clock.now()
     try:
         ticks = read_ticks(context.engine, note_start=True)
@@ -47,7 +61,6 @@ def show_health(context: RequestContext) -> Response:
 
 
 def show_description(context: RequestContext) -> Response:
-    """Answer the OpenAPI document."""
     return Response(200, describe(ROUTES, context.request.public_url), {"Vary": "Accept-Encoding"})
 
 

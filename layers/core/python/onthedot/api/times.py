@@ -24,7 +24,7 @@ _EVENTBRIDGE: Final = re.compile(r"at\s*\((.*)\)", re.ASCII | re.IGNORECASE)
 
 
 def parse_instant(value: Any) -> int:
-    """Return the epoch milliseconds of a time as a user writes it. Raise ValueError that says what to write instead."""
+    """Return epoch milliseconds. Raise ValueError that says what to write instead."""
     found = _parse(value)
     if isinstance(found, LocalTime):
         raise ValueError("has no offset from UTC; add Z or ±hh:mm, such as 2030-01-31T09:30:00Z")  # noqa: TRY004
@@ -52,14 +52,13 @@ def _parse(value: Any) -> int | LocalTime:
 
 
 def milliseconds(seconds: float) -> int:
-    """Return seconds as milliseconds, by the decimal number that was written: 0.123 is 123 ms, never a little more."""
+    """Go by the decimal number that was written: 0.123 is 123 ms, never a little more."""
     if isinstance(seconds, int):
         return seconds * 1000
     return int(Decimal(repr(seconds)).scaleb(3).to_integral_value(ROUND_CEILING))
 
 
 def show_time(instant: int | None) -> str | None:
-    """Return an instant as the API shows it, or None where there is none."""
     return None if instant is None else format_instant(instant)
 
 

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from onthedot.api.errors import ApiError, echo, response_to
+from onthedot.api.errors import ApiError, ErrorBody, echo, response_to
 from onthedot.api.reading import check_values, read_model
 from onthedot.api.times import parse_instant
-from onthedot.api.views import ErrorBody
 from onthedot.core.errors import InvalidRequest, OnthedotError, Unavailable
 from onthedot.core.ports import Deadline
 from onthedot.engine import Engine

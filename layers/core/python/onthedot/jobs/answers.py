@@ -1,7 +1,7 @@
 """The answers about jobs: their types, and how they are made. Secrets in targets are masked."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, NotRequired
 
 from pydantic import Field
@@ -9,12 +9,10 @@ from pydantic import Field
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
 
-from onthedot.api.errors import response_to
+from onthedot.api.errors import ErrorView, response_to
 from onthedot.api.times import show_time
-from onthedot.api.views import ErrorView
 from onthedot.core.choices import OnParentFailure
 from onthedot.core.clock import format_instant
-from onthedot.core.reasons import Reason
 from onthedot.core.records import STAMPING, Definition, Kind, Record
 from onthedot.core.traces import trace_id_of
 from onthedot.jobs.change_log import ChangeNote, changes_of
@@ -29,7 +27,6 @@ from onthedot.jobs.executions_views import (
 )
 from onthedot.jobs.explain_job import Explanation
 from onthedot.jobs.list_runs import Outlook
-from onthedot.jobs.run_extra import Backfilled
 from onthedot.jobs.shapes import shape, shown
 from onthedot.jobs.shown import runs_so_far, shown_status
 from onthedot.jobs.spec import BY_NAME, Stored, stored_in
@@ -201,17 +198,12 @@ def status_view(job: Record, outlook: Outlook) -> StatusView:
         "last_run": _last_run(outlook),
         "next_run": show_time(outlook.next_at),
         "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
-        "reason": _reason(job, outlook),
+        "reason": reason_of(job) or (None if outlook.latest is None else reason_of(outlook.latest)),
     }
 
 
-def _reason(job: Record, outlook: Outlook) -> str | None:
-    """Return why the job is in its status, or else why its latest run is in its own."""
-    return reason_of(job) or (None if outlook.latest is None else reason_of(outlook.latest))
-
-
 def recurrence_view(job: Record, now: int) -> dict[str, Any]:
-    """Return the schedule of a recurring job in fields that a client can send again. Other jobs have none."""
+    """Return nothing for other jobs."""
     if job.recurrence is None:
         return {}
     return {**_in_json(told(job.recurrence)), "runs": runs_so_far(job, now)}
@@ -220,7 +212,6 @@ def recurrence_view(job: Record, now: int) -> dict[str, Any]:
 def job_view(  # noqa: PLR0917
     job: Record, definition: Definition, outlook: Outlook, payload: ShownPayload, result: ShownResult, now: int
 ) -> dict[str, Any]:
-    """Return a whole job as a `JobView`."""
     return {
         **accepted_view(job, outlook.next_at),
         **recurrence_view(job, now),
@@ -249,7 +240,6 @@ def job_view(  # noqa: PLR0917
 
 
 def _in_json(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of fields as an answer has them."""
     return {name: None if value is None else BY_NAME[name].form.show(value) for name, value in values.items()}
 
 
@@ -264,35 +254,20 @@ def _change(note: ChangeNote) -> ChangeView:
 
 
 def explanation_view(found: Explanation, next_at: int | None) -> ExplanationView:
-    """Return the reasons why a job has not run. A job that cannot be read has its status as it is stored."""
+    # A job that cannot be read has its status as it is stored.
     job = found.job
     return {
         "job_id": job.run_id,
         "name": job.definition.name if isinstance(job, Record) and job.definition is not None else None,
         "status": shown_status(job, next_at) if isinstance(job, Record) else job.status or "",
-        "reasons": _reasons(found.reasons),
+        "reasons": [{"code": one.code, "message": one.message} for one in found.reasons],
         "timeline": [{"time": format_instant(one.time), "message": one.message} for one in found.timeline],
         "what_if": [{"action": one.action, "message": one.message} for one in found.what_if],
     }
 
 
-def _reasons(reasons: Sequence[Reason]) -> list[ReasonView]:
-    return [{"code": reason.code, "message": reason.message} for reason in reasons]
-
-
-def backfilled_view(done: Backfilled) -> BackfilledView:
-    ids = [run.run_id for run in done.created]
-    return {
-        "created": len(ids),
-        "existing": done.existing,
-        "left": done.left,
-        "next_from": show_time(done.next_from),
-        "executions": ids,
-    }
-
-
 def refused_view(error: Exception) -> ErrorView:
-    """Return the error of an entry of a batch, as a call of its own would answer it. Raise an unexpected error."""
+    """Answer as a call of its own would. Raise an unexpected error."""
     response = response_to(error)
     if response is None:
         raise error
@@ -303,7 +278,7 @@ def refused_view(error: Exception) -> ErrorView:
 
 
 def _last_run(outlook: Outlook) -> str | None:
-    """Return the time when the latest run started or, if it ended without a start, when it ended."""
+    """Return the time when it started or, if it ended without a start, when it ended."""
     run = outlook.latest
     if run is None or (run.started_at is None and run.kind is not Kind.STAMPED):
         return None

@@ -5,18 +5,19 @@ from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field
 
+from onthedot.api.errors import ErrorView
 from onthedot.api.fields import CalendarInstant, Fields, PriorityName, WorkerId, describe_nulls
 from onthedot.api.http import Response
 from onthedot.api.reading import SMALL_BODY, read_body, read_no_fields, read_object, read_without_nulls
 from onthedot.api.route import RequestContext, Route
-from onthedot.api.views import ErrorView
+from onthedot.api.times import show_time
 from onthedot.core.choices import Priority
 from onthedot.core.errors import JobNotFound
 from onthedot.core.records import Record
 from onthedot.jobs import answers
 from onthedot.jobs.change import pause_job, resume_job
 from onthedot.jobs.contents import short_result, shown_payload
-from onthedot.jobs.executions_views import ExecutionView, execution_view
+from onthedot.jobs.executions_views import ExecutionView, SkippedView
 from onthedot.jobs.explain_job import explain_job
 from onthedot.jobs.list_runs import next_fire_of, read_job, read_outlook
 from onthedot.jobs.patch import patch_job
@@ -29,11 +30,10 @@ from onthedot.jobs.requests import (
     read_job_request,
     read_patch,
     read_version,
-    requests_in,
 )
 from onthedot.jobs.run_extra import MOST_BACKFILLED, OwnPayload, backfill, run_now
 from onthedot.jobs.shapes import BatchFields, JobFields, PatchFields
-from onthedot.jobs.shown_runs import definition_of_job
+from onthedot.jobs.shown_runs import shown_run
 from onthedot.jobs.submit import JobRequest, accept_batch, accept_job
 from onthedot.workers.assign import assign_to_worker
 from onthedot.workflows.stop import cancel_whole, delete_whole
@@ -75,35 +75,32 @@ def submit(context: RequestContext) -> answers.AcceptedView:
 
 
 def submit_many(context: RequestContext) -> answers.BatchView:
-    """Submit the jobs of a batch, each on its own."""
     now = context.engine.clock.now()
     entries = read_batch(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
-    requests = [replace(request, trace=context.request.trace, by=context.caller) for request in requests_in(entries)]
-    accepted = iter(accept_batch(context.engine, context.tenant, requests, now))
-    outcomes = [next(accepted) if isinstance(entry, JobRequest) else entry for entry in entries]
-    return {"jobs": [_entry_view(context, outcome) for outcome in outcomes]}
+    traced = [
+        replace(entry, trace=context.request.trace, by=context.caller) if isinstance(entry, JobRequest) else entry
+        for entry in entries
+    ]
+    accepted = accept_batch(context.engine, context.tenant, traced, now)
+    return {"jobs": [_entry_view(context, outcome) for outcome in accepted]}
 
 
 def show_job(context: RequestContext) -> Response:
-    """Answer the whole job."""
     return _whole_job(context, read_job(context.engine, context.tenant, context.job_id))
 
 
 def show_status(context: RequestContext) -> answers.StatusView:
-    """Answer the status of a job."""
     job = read_job(context.engine, context.tenant, context.job_id)
     return answers.status_view(job, read_outlook(context.engine, job))
 
 
 def explain(context: RequestContext) -> answers.ExplanationView:
-    """Answer the reasons why a job has not run."""
     found = explain_job(context.engine, context.tenant, context.job_id)
     next_at = next_fire_of(context.engine, found.job) if isinstance(found.job, Record) else None
     return answers.explanation_view(found, next_at)
 
 
 def change(context: RequestContext) -> Response:
-    """Change a job, if it still has the version that the client saw."""
     patch = read_patch(context.request.body)
     if_match = read_version(context.request.header(IF_MATCH_HEADER))
     job = patch_job(context.engine, context.tenant, context.job_id, patch, if_match, context.caller)
@@ -111,7 +108,7 @@ def change(context: RequestContext) -> Response:
 
 
 def delete(context: RequestContext) -> answers.DeletedView:
-    """Delete a job, and the graph of a workflow with it."""
+    """Delete the graph of a workflow too."""
     delete_whole(context.engine, context.tenant, context.job_id)
     return {"deleted": True}
 
@@ -127,28 +124,26 @@ def resume(context: RequestContext) -> Response:
 
 
 def cancel(context: RequestContext) -> Response:
-    """Cancel a job, and the graph of a workflow with it."""
+    """Cancel the graph of a workflow too."""
     read_no_fields(context.request.body)
     return _whole_job(context, cancel_whole(context.engine, context.tenant, context.job_id, context.caller))
 
 
-def run(context: RequestContext) -> ExecutionView:
-    """Run a job now, beside its schedule."""
+def run(context: RequestContext) -> ExecutionView | SkippedView:
     fields = read_body(RunFields, context.request.body, MAX_BODY, nullable={"payload"})
     check_payload({"payload": fields.payload})
     payload = OwnPayload(fields.payload) if "payload" in fields.model_fields_set else None
-    return _execution(context, run_now(context.engine, context.tenant, context.job_id, context.request.trace, payload))
+    made = run_now(context.engine, context.tenant, context.job_id, context.request.trace, payload)
+    return shown_run(context.engine, made)
 
 
-def execute(context: RequestContext) -> ExecutionView:
-    """Assign a job to one worker by name."""
+def execute(context: RequestContext) -> ExecutionView | SkippedView:
     worker_id = read_body(ExecuteFields, context.request.body).worker_id
-    run = assign_to_worker(context.engine, context.tenant, context.job_id, worker_id, context.caller)
-    return _execution(context, run)
+    assigned = assign_to_worker(context.engine, context.tenant, context.job_id, worker_id, context.caller)
+    return shown_run(context.engine, assigned)
 
 
 def fill_back(context: RequestContext) -> answers.BackfilledView:
-    """Run a recurring job for the fire times of a past window."""
     fields = read_without_nulls(BackfillFields, read_object(context.request.body, SMALL_BODY))
     done = backfill(
         context.engine,
@@ -159,7 +154,13 @@ def fill_back(context: RequestContext) -> answers.BackfilledView:
         limit=fields.limit,
         priority=Priority(fields.priority),
     )
-    return answers.backfilled_view(done)
+    return {
+        "created": len(done.created),
+        "existing": done.existing,
+        "left": done.left,
+        "next_from": show_time(done.next_from),
+        "executions": [made.run_id for made in done.created],
+    }
 
 
 def _entry_view(context: RequestContext, outcome: Record | Exception) -> answers.AcceptedView | ErrorView:
@@ -168,14 +169,8 @@ def _entry_view(context: RequestContext, outcome: Record | Exception) -> answers
     return answers.refused_view(outcome)
 
 
-def _execution(context: RequestContext, found: Record) -> ExecutionView:
-    definition = definition_of_job(context.engine, found)
-    result = short_result(context.engine.blobs, found)
-    return execution_view(found, result, context.engine.clock.now(), definition)
-
-
 def _whole_job(context: RequestContext, job: Record) -> Response:
-    """Answer the whole job. Its version is also in the header `ETag`, for a client to send back as `If-Match`.
+    """Send the version in the header `ETag` too, for a client to return as `If-Match`.
 
     Raise Unavailable when a large payload cannot be read now.
     """

@@ -133,30 +133,23 @@ def no_range_reaches(records: Sequence[Record], time: int) -> bool:
 
 
 def _stamped_ahead(record: Record) -> bool:
-    """Return whether the run was stamped before its time.
-
-    A run that catches up on a missed time, and a backfilled run, are stamped after their time and may lie inside a
-    range.
-    """
+    # A run that catches up, or is backfilled, is stamped after its time and may lie inside a range.
     return is_scheduled(record.run_id) and record.created_at <= record.fire_time
 
 
 def waits_long_at(run: Record, now: int) -> GateId | None:
-    """Return the gate at which the run waits, if it has waited there for long enough to be seen in every index."""
+    """Return the gate at which the run has waited for long enough to be seen in every index."""
     gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
     return gate if gate is not None and now - run.due_at > PATIENCE_MS else None
 
 
 def is_watched(state: GateState, now: int, *, is_key: bool) -> bool:
-    """Return whether a tick looks at a gate in this state. The keys of a gate are visited when their turn comes."""
+    # The keys of a gate are visited when their turn comes.
     return state.is_flagged and (is_key or (state.due_at or 0) > now - PATIENCE_MS)
 
 
 def _why_late(run: Record, now: int, unwatched: Collection[GateId]) -> str | None:
-    """Say why a run is late, or return None.
-
-    A live run moves at its fire time, which may be that of a retry, or at the end of its lease.
-    """
+    # A live run moves at its fire time, which may be that of a retry, or at the end of its lease.
     if run.status in TERMINAL:
         return None
     gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
@@ -182,10 +175,7 @@ def _last_of_all(job: Record, runs: dict[int, Record], times: Sequence[int]) -> 
 
 
 def _latest(schedule: Schedule, after: int, until: int, most: int) -> list[int]:
-    """Return the last `most` of the expected times.
-
-    Schedules compute fire times forwards only, so this looks back in doubling steps.
-    """
+    # Schedules compute fire times forwards only, so this looks back in doubling steps.
     span = most * 1000  # nothing fires more often than once a second
     while True:
         begin = max(after, until - span)
@@ -251,12 +241,11 @@ def _unwatched(engine: Engine, runs: Sequence[Record], now: int) -> set[GateId]:
 
 
 def audit_recent(engine: Engine, job: Record) -> Report:
-    """Audit the job's recent times."""
     return audit_job(engine, job, *window(job, engine.clock.now(), engine.deployment.history_days))
 
 
 def log_report(job: Record, report: Report) -> None:
-    """Log the findings of a report, with a few of their times: a broken schedule has many."""
+    # A broken schedule has many findings, so the log has a few of their times.
     for kind, found, level in (("hole", report.holes, logging.ERROR), ("late", report.late, logging.WARNING)):
         if found:
             extra = {"job": job.job_id, "tenant": job.tenant, "count": len(found), "times": _some(found)}
@@ -264,7 +253,6 @@ def log_report(job: Record, report: Report) -> None:
 
 
 def log_unreadable(record: Unreadable) -> None:
-    """Log a record that cannot be read, or that was set aside."""
     _LOG.error("unreadable", extra={"run": record.run_id, "tenant": record.tenant, "why": record.why})
 
 
@@ -332,7 +320,6 @@ class _Round:
         return True
 
     def report_ticks(self) -> None:
-        """Count and log ticks that are late."""
         try:
             late = late_ticks(self.engine)
         except Unavailable as error:
@@ -344,7 +331,6 @@ class _Round:
             _LOG.error("ticks_late", extra={"why": late})
 
     def report_aside(self, shard: int) -> None:
-        """Report the records of a shard that dispatchers have set aside."""
         try:
             self._report(read_aside(self.engine, shard, self.deadline))
         except Unavailable as error:

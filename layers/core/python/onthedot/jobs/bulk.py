@@ -3,8 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from onthedot.core import patience
 from onthedot.core.errors import JobNotFound, OnthedotError, UnreadableRecord
@@ -24,33 +23,15 @@ COUNTED_PAGES: Final = 10
 """One call counts up to 5,000 jobs."""
 
 
-class BulkAction(StrEnum):
-    """The act on each job."""
-
-    PAUSE = "pause"
-    RESUME = "resume"
-    CANCEL = "cancel"
-    DELETE = "delete"
-    RUN = "run"
-
-
-_ACTS: Final[Mapping[BulkAction, Callable[[Engine, str, str, str | None], Any]]] = {
-    BulkAction.PAUSE: pause_job,
-    BulkAction.RESUME: resume_job,
-    BulkAction.CANCEL: cancel_whole,
-    BulkAction.DELETE: lambda engine, tenant, job_id, _: delete_whole(engine, tenant, job_id),
-    BulkAction.RUN: lambda engine, tenant, job_id, _: run_now(engine, tenant, job_id),
+BulkAction = Literal["pause", "resume", "cancel", "delete", "run"]
+ACTS: Final[Mapping[BulkAction, Callable[[Engine, str, str, str | None], Any]]] = {
+    "pause": pause_job,
+    "resume": resume_job,
+    "cancel": cancel_whole,
+    "delete": lambda engine, tenant, job_id, _: delete_whole(engine, tenant, job_id),
+    "run": lambda engine, tenant, job_id, _: run_now(engine, tenant, job_id),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class BulkActor:
-    """The act on each job, the tenant of the jobs, and the client."""
-
-    action: BulkAction
-    tenant: str
-    by: str | None = None
-    """The name of the client's token."""
+"""What a call does to each job: by engine, tenant, id, and the name of the client's token."""
 
 
 @dataclass(slots=True)
@@ -66,13 +47,15 @@ class BulkStep:
     """Where the next call goes on. None: there are no more jobs."""
 
 
-def act_on_jobs(engine: Engine, actor: BulkActor, query: JobQuery, cursor: str | None) -> BulkStep:
-    """Act on the jobs that pass the filters, from the cursor on. Raise Unavailable when they cannot be read."""
+def act_on_jobs(
+    engine: Engine, tenant: str, action: BulkAction, query: JobQuery, cursor: str | None, *, by: str | None
+) -> BulkStep:
+    """Raise Unavailable when the jobs cannot be read."""
     deadline = _deadline(engine)
-    page = list_jobs(engine, actor.tenant, query, STEP, cursor)
+    page = list_jobs(engine, tenant, query, STEP, cursor)
     step = BulkStep(cursor=page.cursor)
     for number, listed in enumerate(page.items, 1):
-        _act(engine, actor, listed.job.job_id, step)
+        _act(engine, tenant, action, listed.job.job_id, step=step, by=by)
         if number < len(page.items) and not deadline.allows(engine.clock.now()):
             step.cursor = listed.cursor
             return step
@@ -81,12 +64,14 @@ def act_on_jobs(engine: Engine, actor: BulkActor, query: JobQuery, cursor: str |
     return step
 
 
-def act_on_ids(engine: Engine, actor: BulkActor, ids: Sequence[str], cursor: str | None) -> BulkStep:
-    """Act on the jobs with these ids, from the cursor on. A cursor is the number of ids before it."""
+def act_on_ids(
+    engine: Engine, tenant: str, action: BulkAction, ids: Sequence[str], cursor: str | None, *, by: str | None
+) -> BulkStep:
+    # A cursor is the number of ids before it.
     deadline = _deadline(engine)
     step, first = BulkStep(), int(cursor or 0)
     for number, job_id in enumerate(ids[first : first + STEP], first + 1):
-        _act(engine, actor, job_id, step)
+        _act(engine, tenant, action, job_id, step=step, by=by)
         is_last = number == len(ids)
         step.cursor = None if is_last else str(number)
         if not deadline.allows(engine.clock.now()):
@@ -95,7 +80,7 @@ def act_on_ids(engine: Engine, actor: BulkActor, ids: Sequence[str], cursor: str
 
 
 def count_jobs(engine: Engine, tenant: str, query: JobQuery, cursor: str | None) -> BulkStep:
-    """Count the jobs that pass the filters, from the cursor on, as many as one call may look at."""
+    """Count as many as one call may look at."""
     deadline = Deadline.after(engine.clock.now(), patience.READ_MS)  # a page that began has a deadline of its own
     step = BulkStep(cursor=cursor)
     for _ in range(COUNTED_PAGES):
@@ -108,7 +93,6 @@ def count_jobs(engine: Engine, tenant: str, query: JobQuery, cursor: str | None)
 
 
 def count_ids(engine: Engine, tenant: str, ids: Sequence[str]) -> BulkStep:
-    """Count the ids that are jobs of the tenant. The others are failures."""
     read = engine.store.get_many(ids, _deadline(engine))
     jobs = {
         run_id
@@ -120,11 +104,11 @@ def count_ids(engine: Engine, tenant: str, ids: Sequence[str]) -> BulkStep:
     return BulkStep(matched=len(known), failures=[(job_id, JobNotFound(job_id)) for job_id in missing])
 
 
-def _act(engine: Engine, actor: BulkActor, job_id: str, step: BulkStep) -> None:
+def _act(engine: Engine, tenant: str, action: BulkAction, job_id: str, *, step: BulkStep, by: str | None) -> None:
     try:
-        _ACTS[actor.action](engine, actor.tenant, job_id, actor.by)
+        ACTS[action](engine, tenant, job_id, by)
     except OnthedotError as error:
-        _LOG.info("bulk_job_failed", extra={"job": job_id, "act": actor.action.value, "error": str(error)})
+        _LOG.info("bulk_job_failed", extra={"job": job_id, "act": action, "error": str(error)})
         _fail(step, job_id, error)
         return
     step.matched += 1

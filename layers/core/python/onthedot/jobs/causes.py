@@ -45,7 +45,7 @@ _STANDING_APOSTROPHE: Final = "\N{RIGHT SINGLE QUOTATION MARK}"
 
 
 def cause_of(run: Record) -> str:
-    """Return the cause of a run's failure. Runs that failed in the same way have the same text."""
+    """Return the same text for runs that failed in the same way."""
     last = run.attempts[-1] if run.attempts else None
     if last is None or not last.error:
         return _cut(_of_reason(run.reason or ""))
@@ -53,7 +53,6 @@ def cause_of(run: Record) -> str:
 
 
 def _of_reason(reason: str) -> str:
-    """Return the cause of a run that failed without an attempt."""
     if found := _UNDELIVERABLE.match(reason):
         return f"undeliverable: {found[1]}"
     return _without_values(reason)
@@ -76,14 +75,12 @@ def _of_attempt(attempt: Attempt) -> str:
 
 
 def _of_loss(error: str) -> str:
-    """Return the cause of a lost attempt: the process of the worker or of the handler died, or fell silent."""
     if found := _DIED.search(error):
         return f"worker died ({found[1]} {found[2]})"
     return "worker was lost" if _SILENT.search(error) else _without_values(error)
 
 
 def _of_call(phase: str, why: str) -> str:
-    """Return why a call failed, with the peer where the phase names one."""
     text = _without_values(why)
     text = text[:1].lower() + text[1:]
     if found := _CONNECTING.match(phase):
@@ -104,7 +101,6 @@ def _of_program(how: str, number: str, complaint: str | None) -> str:
 
 
 def _named(error_class: str, text: str) -> str:
-    """Return the text after the name of its exception, once."""
     if not _CLASS_NAME.fullmatch(error_class) or text.startswith(error_class):
         return text
     return f"{error_class}: {text}" if text else error_class
@@ -135,11 +131,9 @@ class FailureFilter:
 
     @property
     def looks_at_runs(self) -> bool:
-        """Whether it must look at the runs of its window one by one."""
         return (self.name, self.job_id, self.cause) != (None, None, None)
 
     def passes(self, run: Record, name: str | None) -> bool:
-        """Return whether the run, whose job has this name, is among the dead letters that are wanted."""
         return (
             run.status is Status.FAILED
             and self.window.since <= (run.finished_at or 0) < self.window.until

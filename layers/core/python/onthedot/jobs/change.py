@@ -1,7 +1,7 @@
 """Pause, resume, cancel, change and delete a job."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -24,40 +24,22 @@ from onthedot.jobs.schedule_soon import schedule_soon
 TRIES: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Note:
-    """The change that the job's record notes, before its time is known."""
-
-    action: ChangeAction
-    by: str | None
-    fields: tuple[str, ...] = ()
-
-    def at(self, now: int) -> ChangeNote:
-        return ChangeNote(now, self.action, self.by, self.fields)
-
-
 def pause_job(engine: Engine, tenant: str, job_id: str, by: str | None = None) -> Record:
-    """Pause the job and return it. `by` names the client. Raise JobNotFound, JobConflict or Unavailable."""
-    return _change(engine, tenant, job_id, changes.pause, _Note(ChangeAction.PAUSE, by))[1]
+    """`by` names the client. Raise JobNotFound, JobConflict or Unavailable."""
+    return _change(engine, tenant, job_id, changes.pause, ChangeAction.PAUSE, by)[1]
 
 
 def resume_job(engine: Engine, tenant: str, job_id: str, by: str | None = None) -> Record:
-    """Resume the job and return it. `by` names the client. Raise JobNotFound, JobConflict or Unavailable."""
-
-    def decide(job: Record, now: int) -> Move | None:
-        return changes.resume(job, now, engine.deployment)
-
-    before, job = _change(engine, tenant, job_id, decide, _Note(ChangeAction.RESUME, by))
+    """`by` names the client. Raise JobNotFound, JobConflict or Unavailable."""
+    decide = partial(changes.resume, deployment=engine.deployment)
+    before, job = _change(engine, tenant, job_id, decide, ChangeAction.RESUME, by)
     return _schedule_again(engine, before, job)
 
 
 def cancel_job(engine: Engine, tenant: str, job_id: str, by: str | None = None) -> Record:
-    """Cancel the job and return it. `by` names the client. Raise JobNotFound, JobConflict or Unavailable."""
-
-    def decide(job: Record, now: int) -> Move | None:
-        return changes.cancel(job, now, engine.deployment)
-
-    return _change(engine, tenant, job_id, decide, _Note(ChangeAction.CANCEL, by))[1]
+    """`by` names the client. Raise JobNotFound, JobConflict or Unavailable."""
+    decide = partial(changes.cancel, deployment=engine.deployment)
+    return _change(engine, tenant, job_id, decide, ChangeAction.CANCEL, by)[1]
 
 
 def change_job(
@@ -81,8 +63,7 @@ def change_job(
             raise PreconditionFailed(f"the job has version {job.version}, not {if_match}")
         return changes.change(job, make_change(job, now), now, engine.deployment)
 
-    note = _Note(ChangeAction.CHANGE, by, tuple(sorted(fields)))
-    before, job = _change(engine, tenant, job_id, decide, note)
+    before, job = _change(engine, tenant, job_id, decide, ChangeAction.CHANGE, by, sorted(fields))
     return _schedule_again(engine, before, job)
 
 
@@ -93,13 +74,16 @@ def _schedule_again(engine: Engine, before: Record, job: Record) -> Record:
     return schedule_soon(engine, job)
 
 
-def _change(
-    engine: Engine, tenant: str, job_id: str, decide: Callable[[Record, int], Move | None], note: "_Note"
+def _change(  # noqa: PLR0917
+    engine: Engine,
+    tenant: str,
+    job_id: str,
+    decide: Callable[[Record, int], Move | None],
+    action: ChangeAction,
+    by: str | None,
+    fields: Sequence[str] = (),
 ) -> tuple[Record, Record]:
-    """Read the job, decide, and apply the move. Repeat this when the job changed in between.
-
-    Return the job before and after.
-    """
+    """Change the job, and note who did what. Decide anew when it changed meanwhile. Return it before and after."""
     for _ in range(TRIES):
         job = read_job(engine, tenant, job_id)
         if job.given_up is not None:
@@ -109,7 +93,8 @@ def _change(
         move = decide(job, now)
         if move is None:
             return job, job
-        move = noted(job, with_given_up(engine, job, move, now), note.at(now))
+        note = ChangeNote(now, action, by, tuple(fields))
+        move = noted(job, with_given_up(engine, job, move, now), note)
         changed = applied(job, move)
         handle.enter_changed(engine, job, changed)
         outcome = engine.store.move(move)
@@ -123,15 +108,12 @@ def _change(
 
 
 def _is_alike(changed: Record, current: Record) -> bool:
-    """Return whether the job is as the change leaves it, whichever request made the change.
-
-    Revision and notes are not compared: when another request made the same change first, this one has succeeded too.
-    """
+    # Revision and notes may differ: when another request made the same change first, this one has succeeded too.
     return replace(current, revision=changed.revision, changes=changed.changes) == changed
 
 
 def delete_job(engine: Engine, tenant: str, job_id: str) -> None:
-    """Delete the job. Raise Unavailable, and JobNotFound also when another request deleted it first."""
+    """Raise Unavailable, and JobNotFound also when another request deleted it first."""
     for _ in range(TRIES):
         run = read_job(engine, tenant, job_id)
         if run.given_up is not None:

@@ -59,19 +59,19 @@ class ChangeNote:
 
 
 def created_by(client: str | None) -> str | None:
-    """Return the first text of a job, which names the client that made it. None: the client is not known."""
+    """Return the first text of a job, which names the client that made it."""
     return None if client is None else _text([ChangeNote(0, ChangeAction.CREATE, client)])
 
 
 def noted(job: Record, move: Move, note: ChangeNote) -> Move:
-    """Return the move that also notes the change, with the version that it gives to the job."""
+    """Note the change in the move, with the version that it gives to the job."""
     version = move.changes.get("version", job.version) or 1
     notes = [replace(note, version=version), *read_notes(job.changes)]
     return replace(move, changes={**move.changes, "changes": _text(notes[:MOST_CHANGES])})
 
 
 def changes_of(job: Record) -> list[ChangeNote]:
-    """Return the latest changes of a job, the newest first. The first of all is that the job was created."""
+    """Return the latest changes, the newest first. The first of all is that the job was created."""
     notes = read_notes(job.changes)
     made = next((note for note in notes if note.action is ChangeAction.CREATE), None)
     created = ChangeNote(job.created_at, ChangeAction.CREATE, None if made is None else made.by)
@@ -79,7 +79,7 @@ def changes_of(job: Record) -> list[ChangeNote]:
 
 
 def read_notes(text: str | None) -> list[ChangeNote]:
-    """Return the changes in a text. One that this version cannot read is left out, and hides no other."""
+    """Leave out a change that this version cannot read. It hides no other."""
     if text is None:
         return []
     entries, *names = text.split("\n")

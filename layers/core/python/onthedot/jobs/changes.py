@@ -89,7 +89,6 @@ def cancel(job: Record, now: int, deployment: Deployment) -> Move | None:
 
 
 def change(job: Record, patch: JobChange, now: int, deployment: Deployment) -> Move:
-    """Apply a PATCH request to a job that has not started."""
     changes: dict[str, Any] = _touched(job)
     if patch.definition is not None:
         changes["definition"] = patch.definition

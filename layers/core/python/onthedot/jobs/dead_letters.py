@@ -19,22 +19,18 @@ def dead_letters(
     engine: Engine, tenant: str, wanted: FailureFilter, limit: int, cursor: str | None = None
 ) -> Page[Record]:
     """Return a page of a tenant's failed runs that pass the filter, the latest first. Raise Unavailable."""
-    deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
     size = CHUNK if wanted.looks_at_runs else limit
     return filtered_page(
+        engine.clock,
         partial(_chunk, engine, tenant, wanted, size),
         partial(matching, engine, wanted),
         limit,
         cursor,
-        lambda: deadline.allows(engine.clock.now()),
     )
 
 
 def matching(engine: Engine, wanted: FailureFilter, runs: Sequence[Record]) -> list[Record]:
-    """Return the runs that pass the filter, in their order. Their jobs are read only for a filter by name.
-
-    Raise Unavailable when such a job cannot be read now: without its name, its runs would be missing in silence.
-    """
+    """Raise Unavailable when a job cannot be read for its name: its runs would be missing in silence."""
     jobs = jobs_of(engine, runs, must_have_all=True) if wanted.name is not None else {}
     return [run for run in runs if wanted.passes(run, name_of(jobs.get(run.job_id)))]
 
@@ -76,14 +72,14 @@ class Cause:
     """When the runs failed, the latest first."""
 
     def over_time(self, since: int, until: int) -> list[int]:
-        """Return how many failed in each of `STEPS` equal parts of this time."""
+        """Count the failures in each of `STEPS` equal parts of this time."""
         counts = [0] * STEPS
         for time in self.times:
             counts[max(0, min(STEPS - 1, (time - since) * STEPS // max(1, until - since)))] += 1
         return counts
 
     def add(self, run: Record) -> None:
-        """Count a run. The latest runs are counted first."""
+        # The latest runs are counted first.
         self.count += 1
         self.oldest_at = min(self.oldest_at, run.finished_at or 0)
         self.times.append(run.finished_at or 0)
@@ -108,10 +104,7 @@ class Causes:
 
 
 def count_causes(engine: Engine, tenant: str, wanted: FailureFilter, limit: int, *, by_job: bool = False) -> Causes:
-    """Return the most frequent causes of the dead letters that pass the filter. Raise Unavailable.
-
-    With `by_job` the runs of a job count as one, with the cause of the latest.
-    """
+    """With `by_job` the runs of a job count as one, with the cause of the latest. Raise Unavailable."""
     now = engine.clock.now()
     deadline = Deadline.after(now, patience.REQUEST_MS)
     result = Causes()
@@ -124,7 +117,7 @@ def count_causes(engine: Engine, tenant: str, wanted: FailureFilter, limit: int,
 
 
 def causes_among(engine: Engine, runs: Iterable[Record], limit: int, most_jobs: int) -> Sequence[Cause]:
-    """Return the most frequent causes of these dead letters, of which the latest is the first. Raise Unavailable."""
+    # The latest of these dead letters is the first of them.
     result = Causes()
     _add_most_frequent(engine, result, _grouped(runs), limit)
     _add_successes(engine, result, Deadline.after(engine.clock.now(), patience.READ_MS), most_jobs)
@@ -132,7 +125,6 @@ def causes_among(engine: Engine, runs: Iterable[Record], limit: int, most_jobs: 
 
 
 def _grouped(runs: Iterable[Record], *, by_job: bool = False) -> Sequence[Cause]:
-    """Return the causes of these runs, or their jobs, in any order."""
     found: dict[str, Cause] = {}
     for run in runs:
         text = cause_of(run)

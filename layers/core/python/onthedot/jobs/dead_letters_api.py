@@ -1,56 +1,64 @@
 """Dead letters: list them, count them by cause, and run them again."""
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal, NotRequired
 
 from pydantic import Field
+
+# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
 
 from onthedot.api.fields import CalendarInstant, Fields, JobId, Key, PageQuery, QueryInstant, RunId
-from onthedot.api.lists import list_secret, open_cursor, sign_cursor
+from onthedot.api.lists import UnreadableView, list_secret, open_cursor, page_view, sign_cursor
 from onthedot.api.reading import read_body, read_model
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
-from onthedot.core import json_text
 from onthedot.core.clock import format_instant
-from onthedot.core.errors import InvalidRequest, Problem, Unreadable
+from onthedot.core.errors import InvalidRequest, Problem
 from onthedot.core.listing import END_OF_TIME, Window
 from onthedot.core.records import Record
 from onthedot.jobs import redrive as use_case
 from onthedot.jobs.causes import FailureFilter, cause_of
 from onthedot.jobs.dead_letters import Cause, Causes, count_causes, dead_letters
-from onthedot.jobs.executions_views import ExecutionView, UnreadableView, error_of, execution_view, unreadable_view
-from onthedot.jobs.redrive import Redriven
-from onthedot.jobs.shown_runs import ShownRun, jobs_of, name_of, shown_runs
+from onthedot.jobs.executions_views import ExecutionView, error_of
+from onthedot.jobs.shown_runs import jobs_of, name_of, shown_runs
 
 MAX_REDRIVEN: Final = 500
 _FROM: Final = "dead letters that failed at this time or later"
 _TO: Final = "dead letters that failed before this time"
-_NAME: Final = "the beginning of the job's name"
-_CAUSE: Final = "a `cause` of `?by=cause`"
 CauseText = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class DeadLettersQuery(PageQuery):
+class FailureFields(Fields):
+    """Filters of dead letters. One must pass all of them."""
+
+    from_: Annotated[CalendarInstant | None, Field(alias="from", description=_FROM)] = None
+    to: Annotated[CalendarInstant | None, Field(description=_TO)] = None
+    name: Annotated[Key | None, Field(description="the beginning of the job's name")] = None
+    job_id: JobId | None = None
+    cause: Annotated[CauseText | None, Field(description="a `cause` of `?by=cause`")] = None
+
+    @property
+    def has_filter(self) -> bool:
+        return any(given is not None for given in (self.from_, self.to, self.name, self.job_id, self.cause))
+
+    def wanted(self) -> FailureFilter:
+        window = Window(self.from_ or 0, END_OF_TIME if self.to is None else self.to)
+        if window.is_empty:
+            raise InvalidRequest(Problem("to", "is not after from; give a later time"))
+        return FailureFilter(window, self.name, self.job_id, self.cause)
+
+
+class DeadLettersQuery(FailureFields, PageQuery):
     """The query of a list of dead letters. One must pass all filters."""
 
     from_: Annotated[QueryInstant | None, Field(alias="from", description=_FROM)] = None
     to: Annotated[QueryInstant | None, Field(description=_TO)] = None
-    name: Annotated[Key | None, Field(description=_NAME)] = None
-    job_id: JobId | None = None
-    cause: Annotated[CauseText | None, Field(description=_CAUSE)] = None
     by: Annotated[
         Literal["cause", "job"] | None, Field(description="count them by cause or by job, up to `limit` of these")
     ] = None
 
-    def wanted(self) -> FailureFilter:
-        """Return the filter. Raise InvalidRequest."""
-        if self.by is not None and self.cursor is not None:
-            raise InvalidRequest(Problem("cursor", "is for lists; counts have one page"))
-        return _filter(self.from_, self.to, self.name, self.job_id, self.cause)
 
-
-class RedriveFields(Fields):
+class RedriveFields(FailureFields):
     """The dead letters to run again: `ids`, or `all` with true, or filters. Ten are run each second."""
 
     ids: Annotated[
@@ -59,28 +67,13 @@ class RedriveFields(Fields):
     all: Annotated[bool | None, Field(description="run all dead letters again, as many as one call has time for")] = (
         None
     )
-    from_: Annotated[CalendarInstant | None, Field(alias="from", description=_FROM)] = None
-    to: Annotated[CalendarInstant | None, Field(description=_TO)] = None
-    name: Annotated[Key | None, Field(description=_NAME)] = None
-    job_id: JobId | None = None
-    cause: Annotated[CauseText | None, Field(description=_CAUSE)] = None
     dry_run: Annotated[bool, Field(description="run nothing, and say what would run")] = False
     cursor: Annotated[
         str | None, Field(description="`next_cursor` of the answer before, with the same other fields")
     ] = None
 
-    @property
-    def has_filter(self) -> bool:
-        """Whether there is a filter."""
-        return any(given is not None for given in (self.from_, self.to, self.name, self.job_id, self.cause))
-
-    def wanted(self) -> FailureFilter:
-        """Return the filter. Raise InvalidRequest."""
-        return _filter(self.from_, self.to, self.name, self.job_id, self.cause)
-
 
 def read_redrive(body: bytes) -> RedriveFields:
-    """Return the fields of a redrive. Raise ApiError and InvalidRequest."""
     fields = read_body(RedriveFields, body, nullable=frozenset({"cursor"}))
     if fields.ids is not None and (fields.all is not None or fields.has_filter):
         raise InvalidRequest(Problem("ids", "give either ids, or all, or filters"))
@@ -91,24 +84,6 @@ def read_redrive(body: bytes) -> RedriveFields:
     if fields.ids is not None and fields.cursor is not None:
         raise InvalidRequest(Problem("cursor", "is for filters; ids are run in one call"))
     return fields
-
-
-def filter_text(wanted: FailureFilter) -> str:
-    """Return a filter as one text. A cursor is valid only with the filter that it was made for."""
-    window = wanted.window
-    return json_text.to_text([window.since, window.until, wanted.name, wanted.job_id, wanted.cause])
-
-
-def _filter(
-    since: int | None, until: int | None, name: str | None, job_id: str | None, cause: str | None
-) -> FailureFilter:
-    window = Window(since or 0, END_OF_TIME if until is None else until)
-    if window.is_empty:
-        raise InvalidRequest(Problem("to", "is not after from; give a later time"))
-    return FailureFilter(window, name, job_id, cause)
-
-
-# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 
 
 class DeadLettersView(TypedDict):
@@ -197,27 +172,6 @@ MOST_SHOWN: Final = 20
 """Runs that the answer to a dry run shows."""
 
 
-def dead_letters_view(
-    runs: Sequence[ShownRun], now: int, next_cursor: str | None, faulty: Sequence[Unreadable] = ()
-) -> DeadLettersView:
-    """Return a page of dead letters."""
-    view: DeadLettersView = {
-        "dead_letters": [execution_view(shown.run, shown.result, now, shown.definition) for shown in runs],
-        "next_cursor": next_cursor,
-    }
-    return {**view, "unreadable": unreadable_view(faulty)} if faulty else view
-
-
-def causes_view(causes: Causes) -> CausesView:
-    """Return the causes of dead letters."""
-    return {
-        "from": format_instant(causes.since),
-        "to": format_instant(causes.until),
-        "causes": [_cause_view(cause, causes) for cause in causes.causes],
-        "truncated": causes.truncated,
-    }
-
-
 def _cause_view(cause: Cause, causes: Causes) -> CauseView:
     return {
         "cause": cause.text,
@@ -233,23 +187,6 @@ def _cause_view(cause: Cause, causes: Causes) -> CauseView:
     }
 
 
-def redriven_view(done: Redriven, next_cursor: str | None) -> RedrivenView:
-    """Return the outcome of a redrive."""
-    return {
-        "redriven": 0 if done.dry else len(done.runs),
-        "refused": [{"id": run_id, "reason": reason} for run_id, reason in done.refused],
-        "undecided": [{"id": run_id, "reason": reason} for run_id, reason in done.undecided],
-        "left": done.left,
-        "next_cursor": next_cursor,
-    }
-
-
-def dry_run_view(done: Redriven, next_cursor: str | None, jobs: Mapping[str, Record]) -> RedrivenView:
-    """Return what a redrive would run."""
-    shown = [_run_view(run, jobs.get(run.job_id)) for run in done.runs[:MOST_SHOWN]]
-    return {**redriven_view(done, next_cursor), "matched": len(done.runs), "runs": shown}
-
-
 def _run_view(run: Record, job: Record | None) -> RedriveRunView:
     return {
         "execution_id": run.run_id,
@@ -262,41 +199,44 @@ def _run_view(run: Record, job: Record | None) -> RedriveRunView:
 
 
 def list_dead_letters(context: RequestContext) -> DeadLettersView | CausesView:
-    """Answer a page of the tenant's dead letters, or their causes."""
     query = read_model(DeadLettersQuery, context.request.query)
+    if query.by is not None and query.cursor is not None:
+        raise InvalidRequest(Problem("cursor", "is for lists; counts have one page"))
     wanted = query.wanted()
     if query.by is not None:
-        by_job = query.by == "job"
-        return causes_view(count_causes(context.engine, context.tenant, wanted, query.limit, by_job=by_job))
-    secret = list_secret(context, "dead-letters", filter_text(wanted))
-    cursor = open_cursor(secret, query.cursor)
-    page = dead_letters(context.engine, context.tenant, wanted, query.limit, cursor)
-    runs = shown_runs(context.engine, page.items)
-    now = context.engine.clock.now()
-    return dead_letters_view(runs, now, sign_cursor(secret, page.cursor), page.unreadable)
+        causes = count_causes(context.engine, context.tenant, wanted, query.limit, by_job=query.by == "job")
+        return {
+            "from": format_instant(causes.since),
+            "to": format_instant(causes.until),
+            "causes": [_cause_view(cause, causes) for cause in causes.causes],
+            "truncated": causes.truncated,
+        }
+    secret = list_secret(context, "dead-letters", query)
+    page = dead_letters(context.engine, context.tenant, wanted, query.limit, open_cursor(secret, query.cursor))
+    return page_view(DeadLettersView, "dead_letters", shown_runs(context.engine, page.items), page, secret)
 
 
 def redrive(context: RequestContext) -> RedrivenView:
-    """Run dead letters again: some by id or by filters, or all. A dry run only says which."""
     fields = read_redrive(context.request.body)
-    if fields.ids is None:
-        return _redrive_matching(context, fields)
-    done = use_case.redrive(context.engine, context.tenant, fields.ids, dry_run=fields.dry_run)
-    return _shown(context, done, None)
-
-
-def _redrive_matching(context: RequestContext, fields: RedriveFields) -> RedrivenView:
-    wanted = fields.wanted()
-    secret = list_secret(context, f"redrive/{fields.dry_run}", filter_text(wanted))
-    cursor = open_cursor(secret, fields.cursor)
-    done = use_case.redrive_matching(context.engine, context.tenant, wanted, cursor, dry_run=fields.dry_run)
-    return _shown(context, done, sign_cursor(secret, done.cursor))
-
-
-def _shown(context: RequestContext, done: use_case.Redriven, next_cursor: str | None) -> RedrivenView:
-    if not done.dry:
-        return redriven_view(done, next_cursor)
-    return dry_run_view(done, next_cursor, jobs_of(context.engine, done.runs[:MOST_SHOWN]))
+    secret = list_secret(context, "redrive", fields)
+    engine, tenant = context.engine, context.tenant
+    if fields.ids is not None:
+        done = use_case.redrive(engine, tenant, fields.ids, dry_run=fields.dry_run)
+    else:
+        cursor = open_cursor(secret, fields.cursor)
+        done = use_case.redrive_matching(engine, tenant, fields.wanted(), cursor, dry_run=fields.dry_run)
+    view: RedrivenView = {
+        "redriven": 0 if done.dry else len(done.runs),
+        "refused": [{"id": run_id, "reason": reason} for run_id, reason in done.refused],
+        "undecided": [{"id": run_id, "reason": reason} for run_id, reason in done.undecided],
+        "left": done.cursor is not None,
+        "next_cursor": sign_cursor(secret, done.cursor),
+    }
+    if done.dry:
+        shown = done.runs[:MOST_SHOWN]
+        jobs = jobs_of(engine, shown)
+        view |= {"matched": len(done.runs), "runs": [_run_view(run, jobs.get(run.job_id)) for run in shown]}
+    return view
 
 
 ROUTES: Final = (

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from onthedot.api.errors import too_large
 from onthedot.api.fields import Fields, JobId, PageQuery, Text, WorkerId, printable
-from onthedot.api.lists import job_secret, list_secret, open_cursor, sign_cursor
+from onthedot.api.lists import job_secret, list_secret, open_cursor, page_view
 from onthedot.api.reading import field_names, read_body, read_model
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import milliseconds
@@ -16,14 +16,12 @@ from onthedot.core import json_text
 from onthedot.core.errors import InvalidRequest, Problem
 from onthedot.core.ports import RESULT_BYTES, Answer
 from onthedot.core.progress import MAX_TEXT, ProgressReport
-from onthedot.jobs import executions_views
-from onthedot.jobs.contents import short_result, whole_result
-from onthedot.jobs.executions_views import ExecutionsView, ExecutionView, KeptView, SkippedView
-from onthedot.jobs.find_runs import RunQuery, find_runs
+from onthedot.jobs.executions_views import ExecutionsView, ExecutionView, KeptView, SkippedView, kept_view
+from onthedot.jobs.find_runs import find_runs
 from onthedot.jobs.list_runs import list_runs, read_job, read_run
 from onthedot.jobs.requests import MAX_BODY
 from onthedot.jobs.run_pages import RunFilter
-from onthedot.jobs.shown_runs import definition_of_job, shown_runs
+from onthedot.jobs.shown_runs import shown_run, shown_runs
 from onthedot.schedules.choices import MAX_AHEAD_MS
 from onthedot.workers.report import SealedReceipt, complete_run, keep_lease
 
@@ -66,14 +64,6 @@ class ExecutionsQuery(PageQuery):
     ] = None
     status: Annotated[RunStatusName | None, Field(description="alone: RUNNING or FAILED")] = None
 
-    def query(self) -> RunQuery:
-        """Return the query as the use case takes it."""
-        return RunQuery(RunFilter(self.job_id, self.status), self.worker_id)
-
-    def text(self) -> str:
-        """Return the filters as one text. A cursor is valid only with the filters that it was made for."""
-        return json_text.to_text([self.job_id, self.worker_id, self.status])
-
 
 class ReportFields(Fields):
     """The fields of all reports. Null is the same as leaving a field out, so that a worker can send all it has."""
@@ -85,7 +75,6 @@ class ReportFields(Fields):
 
     @property
     def sealed_receipt(self) -> SealedReceipt | None:
-        """Return the receipt as use cases take it."""
         return None if self.receipt is None else SealedReceipt(self.receipt)
 
 
@@ -106,7 +95,6 @@ class KeepFields(ReportFields):
 
     @property
     def report(self) -> ProgressReport | None:
-        """Return the report about the progress, if there is one."""
         if self.progress is None:
             return None
         fraction, text = self.progress.fraction, self.progress.text or None
@@ -133,7 +121,7 @@ class CompleteFields(ReportFields):
     ] = None
 
     def answer(self) -> Answer:
-        """Return the report as the answer of a target. Raise ApiError 413 when the result is too large."""
+        """Raise ApiError 413 when the result is too large."""
         after = self.retry_after_seconds
         return Answer(
             ok=self.status == "SUCCEEDED",
@@ -148,12 +136,10 @@ class CompleteFields(ReportFields):
 
 
 def read_heartbeat(body: bytes) -> KeepFields:
-    """Return the fields of a heartbeat. Raise ApiError and InvalidRequest."""
     return read_body(KeepFields, body, nullable=frozenset(field_names(KeepFields)))
 
 
 def read_report(body: bytes) -> CompleteFields:
-    """Return the fields of the report that ends an attempt. Raise ApiError and InvalidRequest."""
     fields = read_body(CompleteFields, body, MAX_BODY, frozenset(field_names(CompleteFields)) - _REQUIRED)
     succeeded = fields.status == "SUCCEEDED"
     if not succeeded and fields.result is not None:
@@ -164,7 +150,7 @@ def read_report(body: bytes) -> CompleteFields:
 
 
 def _result_text(result: Any) -> str | None:
-    """Return the result as it is stored: text as it is, any other value as JSON. Raise ApiError 413."""
+    """Return text as it is, any other value as JSON. Raise ApiError 413."""
     if result is None:
         return None
     text = result if isinstance(result, str) else json_text.to_text(result)
@@ -185,31 +171,23 @@ def list_executions(context: RequestContext) -> ExecutionsView:
     job = read_job(context.engine, context.tenant, context.job_id)
     secret = job_secret(job)
     page = list_runs(context.engine, job, query.limit, open_cursor(secret, query.cursor))
-    runs = shown_runs(context.engine, page.items, [job])
-    now = context.engine.clock.now()
-    return executions_views.executions_view(runs, now, sign_cursor(secret, page.cursor), page.unreadable)
+    return page_view(ExecutionsView, "executions", shown_runs(context.engine, page.items, [job]), page, secret)
 
 
 def find_executions(context: RequestContext) -> ExecutionsView:
-    """Answer a page of the tenant's runs: of a job, of a worker, running ones, or failed ones."""
     query = read_model(ExecutionsQuery, context.request.query)
-    secret = list_secret(context, "executions", query.text())
+    secret = list_secret(context, "executions", query)
     cursor = open_cursor(secret, query.cursor)
-    page = find_runs(context.engine, context.tenant, query.query(), query.limit, cursor)
-    runs = shown_runs(context.engine, page.items)
-    now = context.engine.clock.now()
-    return executions_views.executions_view(runs, now, sign_cursor(secret, page.cursor), page.unreadable)
+    wanted = RunFilter(query.job_id, query.status)
+    page = find_runs(context.engine, context.tenant, wanted, query.worker_id, limit=query.limit, cursor=cursor)
+    return page_view(ExecutionsView, "executions", shown_runs(context.engine, page.items), page, secret)
 
 
 def show_execution(context: RequestContext) -> ExecutionView | SkippedView:
-    """Answer one run with its whole result, or a range of skipped fire times."""
-    run = read_run(context.engine, context.tenant, context.id)
-    result = whole_result(context.engine.blobs, run)
-    return executions_views.run_view(run, result, context.engine.clock.now(), definition_of_job(context.engine, run))
+    return shown_run(context.engine, read_run(context.engine, context.tenant, context.id), whole=True)
 
 
 def keep(context: RequestContext) -> KeptView:
-    """Extend the lease of a run, and store how far it is."""
     fields = read_heartbeat(context.request.body)
     run = keep_lease(
         context.engine,
@@ -220,11 +198,10 @@ def keep(context: RequestContext) -> KeptView:
         worker_id=fields.worker_id,
         progress=fields.report,
     )
-    return executions_views.kept_view(run)
+    return kept_view(run)
 
 
-def complete(context: RequestContext) -> ExecutionView:
-    """End an attempt with the outcome that its worker reports."""
+def complete(context: RequestContext) -> ExecutionView | SkippedView:
     fields = read_report(context.request.body)
     reported = complete_run(
         context.engine,
@@ -237,10 +214,7 @@ def complete(context: RequestContext) -> ExecutionView:
         chance=_CHANCE,
         patience_ms=PATIENCE_MS,
     )
-    run = reported.run
-    definition = reported.definition or definition_of_job(context.engine, run)
-    result = short_result(context.engine.blobs, run)
-    return executions_views.execution_view(run, result, context.engine.clock.now(), definition)
+    return shown_run(context.engine, reported.run, definition=reported.definition)
 
 
 ROUTES: Final = (

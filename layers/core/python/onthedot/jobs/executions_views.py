@@ -3,21 +3,19 @@
 from collections.abc import Sequence
 from typing import NotRequired
 
+# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
 
+from onthedot.api.lists import UnreadableView
 from onthedot.api.times import show_time
 from onthedot.core.clock import format_instant
-from onthedot.core.errors import Unreadable
 from onthedot.core.lifecycle import deadline_of
 from onthedot.core.records import SCHEDULED, Attempt, Definition, Kind, Record, Status
 from onthedot.core.traces import span_id_of, trace_id_of
 from onthedot.gates.explained import name_gate
 from onthedot.jobs.contents import ShownResult
 from onthedot.jobs.shown import shown_run_status
-from onthedot.jobs.shown_runs import ShownRun
 from onthedot.targets.types import one_line
-
-# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 
 
 class AttemptView(TypedDict):
@@ -105,13 +103,6 @@ class OutcomeView(TypedDict):
     reason: str | None
 
 
-class UnreadableView(TypedDict):
-    """A record that this version cannot read, and why."""
-
-    id: str
-    reason: str
-
-
 class ExecutionsView(TypedDict):
     """One page of executions. Send `next_cursor` as `cursor` to get the next page.
 
@@ -133,36 +124,25 @@ class KeptView(TypedDict):
     cancel_requested: bool
 
 
-def executions_view(
-    runs: Sequence[ShownRun], now: int, next_cursor: str | None, faulty: Sequence[Unreadable] = ()
-) -> ExecutionsView:
-    """Return a page of runs."""
-    view: ExecutionsView = {
-        "executions": [run_view(shown.run, shown.result, now, shown.definition) for shown in runs],
-        "next_cursor": next_cursor,
+def run_view(run: Record, result: ShownResult, now: int, definition: Definition | None) -> ExecutionView | SkippedView:
+    """`definition` is that of the run's job."""
+    if run.kind is not Kind.SKIPPED_RANGE:
+        return execution_view(run, result, now, definition)
+    return {
+        "execution_id": run.run_id,
+        "job_id": run.job_id,
+        "name": None if definition is None else definition.name,
+        "target": None if definition is None else one_line(definition.target),
+        "status": run.status.value,
+        "fire_time": format_instant(run.fire_time),
+        "until": format_instant(run.fire_time if run.skipped_until is None else run.skipped_until),
+        "count": run.skipped_count or 1,
+        "reason": run.reason,
     }
-    return {**view, "unreadable": unreadable_view(faulty)} if faulty else view
-
-
-def unreadable_view(faulty: Sequence[Unreadable]) -> list[UnreadableView]:
-    """Return the records that cannot be read."""
-    return [{"id": one.run_id, "reason": one.why} for one in faulty]
-
-
-def run_view(
-    run: Record, result: ShownResult, now: int, definition: Definition | None = None
-) -> ExecutionView | SkippedView:
-    """Return a run or a range of skipped fire times."""
-    if run.kind is Kind.SKIPPED_RANGE:
-        return skipped_view(run, definition)
-    return execution_view(run, result, now, definition)
 
 
 def execution_view(run: Record, result: ShownResult, now: int, definition: Definition | None = None) -> ExecutionView:
-    """Return a run with its attempts, and how far the one is that runs now.
-
-    `definition` is that of its job, for a run that has none of its own.
-    """
+    """`definition` is that of its job, for a run that has none of its own."""
     definition = run.definition or definition
     return {
         "execution_id": run.run_id,
@@ -192,28 +172,12 @@ def execution_view(run: Record, result: ShownResult, now: int, definition: Defin
     }
 
 
-def skipped_view(run: Record, definition: Definition | None = None) -> SkippedView:
-    """Return a range of skipped fire times."""
-    return {
-        "execution_id": run.run_id,
-        "job_id": run.job_id,
-        "name": None if definition is None else definition.name,
-        "target": None if definition is None else one_line(definition.target),
-        "status": run.status.value,
-        "fire_time": format_instant(run.fire_time),
-        "until": format_instant(run.fire_time if run.skipped_until is None else run.skipped_until),
-        "count": run.skipped_count or 1,
-        "reason": run.reason,
-    }
-
-
 def outcome_words(ended: Sequence[Record]) -> list[str]:
-    """Return the statuses of runs that ended."""
     return [run.status.value for run in ended]
 
 
 def last_outcome_view(ended: Sequence[Record]) -> OutcomeView | None:
-    """Return the first of the runs that ended, which is the latest. None: none has ended."""
+    # The latest run is the first.
     if not ended:
         return None
     run = ended[0]
@@ -228,7 +192,6 @@ def last_outcome_view(ended: Sequence[Record]) -> OutcomeView | None:
 
 
 def kept_view(run: Record) -> KeptView:
-    """Return the lease of a run after a heartbeat."""
     return {
         "execution_id": run.run_id,
         "attempt": run.attempt,
@@ -238,10 +201,7 @@ def kept_view(run: Record) -> KeptView:
 
 
 def lateness_ms(run: Record) -> int | None:
-    """Return the first start minus the fire time.
-
-    Return None before the first start, and when the first attempt is no longer stored because many others followed.
-    """
+    """Return None before the first start, and when the first of many attempts is no longer stored."""
     first = run.attempts[0].started_at if run.attempts and run.attempts[0].number == 1 else None
     if first is None and run.attempt == 1:
         first = run.started_at
@@ -249,18 +209,16 @@ def lateness_ms(run: Record) -> int | None:
 
 
 def running_ms(run: Record, now: int) -> int | None:
-    """Return how long the present attempt has run. None: no attempt runs."""
     return max(0, now - run.started_at) if run.status is Status.RUNNING and run.started_at is not None else None
 
 
 def reason_of(run: Record) -> str | None:
-    """Return why the run is in its status. Of a run that waits at a gate, the gate is the reason."""
+    """Return why the run is in its status. If it waits at a gate, the gate is the reason."""
     waits = name_gate(run)
     return run.reason if waits is None else waits.message
 
 
 def retries(run: Record) -> int:
-    """Return the number of attempts after the first one."""
     return max(0, run.attempt - 1)
 
 
@@ -272,21 +230,11 @@ def _progress(run: Record) -> RunProgressView | None:
 
 
 def _attempts(run: Record) -> list[AttemptView]:
-    """Return the attempts that ended, and the one that runs."""
     ended = [_attempt(run.run_id, attempt) for attempt in run.attempts]
     if run.status is not Status.RUNNING or run.started_at is None:
         return ended
-    running: AttemptView = {
-        "attempt": run.attempt,
-        "worker": run.worker or "",
-        "started_at": format_instant(run.started_at),
-        "ended_at": None,
-        "outcome": "running",
-        "error": None,
-        "error_class": None,
-        "span_id": span_id_of(run.run_id, run.attempt),
-    }
-    return [*ended, running]
+    running = Attempt(run.attempt, run.worker or "", run.started_at, 0, "running")
+    return [*ended, {**_attempt(run.run_id, running), "ended_at": None}]
 
 
 def _attempt(run_id: str, attempt: Attempt) -> AttemptView:

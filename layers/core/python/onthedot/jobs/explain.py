@@ -75,7 +75,6 @@ def explain(
 
 
 def unreadable_reason(record: Unreadable) -> Reason:
-    """Return the reason for a record that this version cannot read."""
     since = "" if record.aside_since is None else f" It was set aside at {format_instant(record.aside_since)}."
     advice = "It runs once a version that can read it is deployed, or an operator repairs it."
     return Reason("unreadable", f"this version cannot read the record: {record.why}.{since} {advice}")

@@ -1,4 +1,4 @@
-"""Explain why a job has not run, or what it does now: read the facts from which `domain.reports` finds the reasons."""
+"""Explain why a job has not run, or what it does now: read the facts from which `explain` finds the reasons."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -37,19 +37,22 @@ class Explanation:
 
 
 def explain_job(engine: Engine, tenant: str, job_id: str) -> Explanation:
-    """Return the reasons for the job's status. Raise JobNotFound."""
+    """Raise JobNotFound."""
     try:
         job = read_job(engine, tenant, job_id)
     except UnreadableRecord as error:
         return Explanation(error.record, [unreadable_reason(error.record)])
     now = engine.clock.now()
     unknown: list[str] = []
-    due = _known(unknown, "its runs", lambda: _latest_due(engine, job, now)) if job.kind in STAMPING else None
-    latest = due.runs[0] if due and due.runs else None
+    due: Sequence[Record] = ()
+    more = False
+    if job.kind in STAMPING:
+        due, more = _known(unknown, "its runs", lambda: _latest_due(engine, job, now)) or ((), False)
+    latest = due[0] if due else None
     run = latest or job
     at_gate = _known(unknown, "the gate", lambda: read_gate_facts(engine, run, now))
     case = Situation(job, latest, run.definition or job.definition, at_gate, now)
-    failing = runs_fail(due.runs, more=due.more) if due else None
+    failing = runs_fail(due, more=more)
     reasons = _reasons(engine, case, failing, unknown)
     story = timeline(job, latest if job.kind in STAMPING else job, now, _present(reasons))
     return Explanation(job, reasons, story, what_if_of(engine, case, reasons))
@@ -97,12 +100,11 @@ def _closed_stage(engine: Engine, job: Record, run: Record) -> list[Reason]:
 
 
 def _needs_ticks(job: Record, run: Record) -> bool:
-    """Return whether the job or its latest run waits for a tick."""
     return (job.kind is Kind.RECURRING and job.status is Status.ACTIVE) or run.status in SCHEDULED
 
 
 def _known(unknown: list[str], what: str, read: Callable[[], Fact]) -> Fact | None:
-    """Read a fact. When that fails, note it as unknown and return None: the other facts explain something too."""
+    """Note a fact that cannot be read as unknown: the other facts explain something too."""
     try:
         return read()
     except Unavailable:
@@ -111,10 +113,7 @@ def _known(unknown: list[str], what: str, read: Callable[[], Fact]) -> Fact | No
 
 
 def _parents(engine: Engine, job: Record) -> list[str]:
-    """Name the parents that the job waits for, by key or id, with their statuses.
-
-    Only the parents that are named are read.
-    """
+    # Only the parents that are named are read.
     waits = [parent for parent in job.parents if parent in job.waits_for]
     deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
     found = engine.store.get_many(waits[:MOST_NAMED], deadline).found if waits else {}
@@ -125,24 +124,15 @@ def _named(parent_id: str, parent: Record | None) -> str:
     return parent_id if parent is None else f"{called(parent)}, which is {parent.status.value}"
 
 
-@dataclass(frozen=True, slots=True)
-class _DueRuns:
-    """The latest runs of a job that are due, started, ended or skipped, and not only times to come."""
-
-    runs: Sequence[Record]
-    more: bool = False
-    """Whether there may be older ones."""
-
-
-def _latest_due(engine: Engine, job: Record, now: int) -> _DueRuns:
-    """Return the latest due run, however many runs are stamped ahead, and the runs of the same read."""
+def _latest_due(engine: Engine, job: Record, now: int) -> tuple[Sequence[Record], bool]:
+    """Return the latest runs that are not only times to come, and whether there may be older ones."""
     found: list[Record] = []
     for number, run in enumerate(recent_runs(engine, job), 1):
         if run.status not in SCHEDULED or run.attempt or run.due_at <= now:
             found.append(run)
         if found and number >= FEW_RUNS:
-            return _DueRuns(found, more=True)
-    return _DueRuns(found)
+            return found, True
+    return found, False
 
 
 def _stopped_gates(engine: Engine, job: Record, run: Record) -> list[Reason]:
@@ -162,10 +152,7 @@ def _pool(engine: Engine, run: Record) -> list[Reason]:
 
 
 def _workers(engine: Engine, run: Record, definition: Definition | None, now: int) -> list[Reason]:
-    """Say which worker a due run of a pull pool waits for: one that it is assigned to, or one that is missing or full.
-
-    Raise Unavailable.
-    """
+    """Say which worker a due run of a pull pool waits for: one that has it, or that is missing or full."""
     pool = engine.deployment.pools.get(run.pool)
     if definition is None or pool is None or pool.kind is not PoolKind.PULL or not _waits_in_queue(run, now):
         return []

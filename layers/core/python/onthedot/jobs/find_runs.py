@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -63,19 +63,16 @@ def running_runs(
     status: Status = Status.RUNNING,
     passes: Callable[[Record], bool] = lambda _: True,
 ) -> Page[Record]:
-    """Return a page of the tenant's runs that run now, or that were sent and wait for a worker. Raise Unavailable.
-
-    `passes` chooses some of them.
-    """
+    """Return runs that run now, or with `status` those that were sent. `passes` chooses some. Raise Unavailable."""
     now = engine.clock.now()
     deadline = Deadline.after(now, patience.REQUEST_MS)
     shards = max(engine.deployment.shards, engine.shards.read().used)
     return filtered_page(
+        engine.clock,
         partial(_chunk, _Search(engine, tenant, now, shards, deadline)),
         lambda runs: [run for run in runs if run.status is status and passes(run)],
         limit,
         cursor,
-        lambda: deadline.allows(engine.clock.now()),
         most_chunks=MOST_CHUNKS,
     )
 
@@ -89,7 +86,6 @@ class _Search:
     deadline: Deadline
 
     def slots(self, place: str | None) -> Iterator[_Slot]:
-        """Yield the slots from this place on, in the order of time."""
         present = bucket_of(self.now)
         first = _Slot(present - BEHIND, 0) if place is None else _Slot(*json.loads(place))
         if first.bucket < present - BEHIND:
@@ -109,7 +105,6 @@ class _Search:
 
 
 def _chunk(search: _Search, place: str | None) -> Chunk:
-    """Read slots until there are enough runs that may run, and then these runs."""
     keys: dict[str, Key] = {}
     for _ in range(MOST_WAVES):
         slots = search.slots(place)
@@ -118,28 +113,25 @@ def _chunk(search: _Search, place: str | None) -> Chunk:
             return _read_runs(search, keys, None)
         # The rest of a large slot is read alone: the slots behind it would be read again and again.
         wave = [first, *islice(slots, 0 if first.cursor else AT_ONCE - 1)]
-        place = _take(search, wave, keys) or _place_of(next(slots, None))
+        following = _take(search, wave, keys) or next(slots, None)
+        place = None if following is None else following.place
         if place is None or len(keys) >= CHUNK:
             break
     return _read_runs(search, keys, place)
 
 
-def _take(search: _Search, wave: Sequence[_Slot], keys: dict[str, Key]) -> str | None:
-    """Add the entries of these slots. Return the place at which to go on inside of them, None: behind them."""
+def _take(search: _Search, wave: Sequence[_Slot], keys: dict[str, Key]) -> _Slot | None:
+    """Add the entries of these slots. Return where to go on inside of them, None: behind them."""
     with ThreadPoolExecutor(READERS) as readers:
         pages = list(readers.map(search.read, wave))
     for number, (slot, page) in enumerate(zip(wave, pages, strict=True)):
         for entry in filter(search.may_run, page.items):
             keys.setdefault(entry.run_id, (slot.bucket, slot.shard, entry.due_at, entry.run_id))
         if page.cursor is not None:
-            return _Slot(slot.bucket, slot.shard, page.cursor).place
+            return replace(slot, cursor=page.cursor)
         if len(keys) >= CHUNK and number + 1 < len(wave):
-            return wave[number + 1].place
+            return wave[number + 1]
     return None
-
-
-def _place_of(slot: _Slot | None) -> str | None:
-    return None if slot is None else slot.place
 
 
 def _read_runs(search: _Search, keys: dict[str, Key], following: str | None) -> Chunk:
@@ -157,10 +149,7 @@ _NOW: Final = "now:"
 def worker_runs(
     engine: Engine, tenant: str, worker_id: str, wanted: RunFilter, *, limit: int, cursor: str | None = None
 ) -> Page[Record]:
-    """Return a page of the tenant's runs on this worker: the running ones, then the others by their last start.
-
-    Raise WorkerNotFound and Unavailable.
-    """
+    """Return the running ones first, then the others by their last start. Raise WorkerNotFound and Unavailable."""
     if cursor is not None and cursor.startswith(_NOW):
         return _running(engine, tenant, worker_id, wanted, limit=limit, cursor=cursor.removeprefix(_NOW))
     load = _load(engine, tenant, worker_id)
@@ -183,10 +172,7 @@ def _load(engine: Engine, tenant: str, worker_id: str) -> Load:
 def _running(
     engine: Engine, tenant: str, worker_id: str, wanted: RunFilter, *, limit: int, cursor: str | None = None
 ) -> Page[Record]:
-    """Return a page of what the worker runs now, by the watch slots.
-
-    A record there that cannot be read does not say which worker has its run.
-    """
+    # A record that cannot be read does not say which worker has its run.
     page = running_runs(
         engine, tenant, limit, cursor, passes=lambda run: run.worker == worker_id and wanted.passes(run)
     )
@@ -196,7 +182,7 @@ def _running(
 def _named(
     engine: Engine, tenant: str, worker_id: str, load: Load, wanted: RunFilter, *, limit: int, cursor: str | None
 ) -> Page[Record]:
-    """Return a page of the runs that the record names. A run that it names wrongly is not listed."""
+    # A run that the record names wrongly is not listed.
     ids = list(dict.fromkeys((*load.running, *load.recent)))
     read = engine.store.get_many(ids, Deadline.after(engine.clock.now(), patience.REQUEST_MS))
     if read.unread:  # a page without these runs would claim that the worker did not have them
@@ -223,14 +209,13 @@ def _was_on(run: Record, worker_id: str) -> bool:
 
 
 def job_runs(engine: Engine, job: Record, wanted: RunFilter, limit: int, cursor: str | None = None) -> Page[Record]:
-    """Return a page of the job's runs that pass the filter. The own run of a one-off job is among them."""
-    deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
+    # The own run of a one-off job is among them.
     return filtered_page(
+        engine.clock,
         partial(_chunk_of_job, engine, job, limit if wanted.status is None else CHUNK),
         lambda runs: [run for run in runs if wanted.passes(run)],
         limit,
         cursor,
-        lambda: deadline.allows(engine.clock.now()),
     )
 
 
@@ -243,22 +228,12 @@ def _chunk_of_job(engine: Engine, job: Record, size: int, place: str | None) -> 
 ADVICE = "give job_id, worker_id, or status RUNNING or FAILED; an index for other lists would cost every run a write"
 
 
-@dataclass(frozen=True, slots=True)
-class RunQuery:
-    """A query of runs."""
-
-    wanted: RunFilter = field(default_factory=RunFilter)
-    worker_id: str | None = None
-
-
-def find_runs(engine: Engine, tenant: str, query: RunQuery, limit: int, cursor: str | None = None) -> Page[Record]:
-    """Return a page of the tenant's runs.
-
-    Raise InvalidRequest for a query that no index answers, JobNotFound, WorkerNotFound and Unavailable.
-    """
-    wanted = query.wanted
-    if query.worker_id is not None:
-        return worker_runs(engine, tenant, query.worker_id, wanted, limit=limit, cursor=cursor)
+def find_runs(
+    engine: Engine, tenant: str, wanted: RunFilter, worker_id: str | None, *, limit: int, cursor: str | None
+) -> Page[Record]:
+    """Raise InvalidRequest for a query that no index answers, JobNotFound, WorkerNotFound and Unavailable."""
+    if worker_id is not None:
+        return worker_runs(engine, tenant, worker_id, wanted, limit=limit, cursor=cursor)
     if wanted.job_id is not None:
         return job_runs(engine, read_job(engine, tenant, wanted.job_id), wanted, limit, cursor)
     if wanted.status == Status.RUNNING:

@@ -21,15 +21,13 @@ class Form:
     """The type of the value in an answer."""
 
     def read(self, given: Any) -> Any:
-        """Return the value in code of a value in JSON that has passed the checks."""
+        """Return the value in code of a value that has passed the checks."""
         return given
 
     def show(self, value: Any) -> Any:
-        """Return the value in JSON."""
         return value
 
     def stored(self, value: Any) -> Any:
-        """Return the value as a record has it."""
         return value
 
 

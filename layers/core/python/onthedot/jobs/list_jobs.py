@@ -42,7 +42,6 @@ class JobQuery:
     """The status as users see it."""
 
     def passes(self, listed: "ListedJob") -> bool:
-        """Return whether a job that was read is in the list."""
         return self.facts.passes(facts_of(listed.job)) and self.status in (None, listed.status)
 
 
@@ -62,7 +61,6 @@ class ListedJob:
 
     @property
     def status(self) -> str:
-        """The status as users see it."""
         return shown_status(self.job, self.next_at)
 
 
@@ -110,7 +108,6 @@ class _Pager:
         return Page(self._found, _cursor(self._positions), self._unreadable)
 
     def _chunk(self, entries: Iterator[_Looked], most: int) -> list[_Looked]:
-        """Return the next entries, up to as many as may pass and are read at once."""
         wanted = READ_AT_ONCE if self._query.status else min(self._limit - len(self._found), READ_AT_ONCE)
         chunk: list[_Looked] = []
         for looked in islice(entries, most):

@@ -15,7 +15,7 @@ from onthedot.jobs.shown import coming_fire, next_stamped
 
 
 def read_own(engine: Engine, tenant: str, run_id: str) -> Record | None:
-    """Return the record. Raise UnreadableRecord for a record of the tenant, and JobNotFound for that of another."""
+    """Raise UnreadableRecord for a record of the tenant, and JobNotFound for that of another."""
     try:
         return engine.store.get(run_id)
     except UnreadableRecord as error:
@@ -25,7 +25,7 @@ def read_own(engine: Engine, tenant: str, run_id: str) -> Record | None:
 
 
 def read_job(engine: Engine, tenant: str, job_id: str) -> Record:
-    """Return the tenant's job. Raise JobNotFound, also for the id of a stamped run, and UnreadableRecord."""
+    """Raise JobNotFound, also for the id of a stamped run, and UnreadableRecord."""
     run = None if is_stamped(job_id) else read_own(engine, tenant, job_id)
     if run is None or run.tenant != tenant or run.status is Status.DELETED:
         raise JobNotFound(job_id)
@@ -60,10 +60,7 @@ class Outlook:
 
 
 def read_run(engine: Engine, tenant: str, run_id: str) -> Record:
-    """Return a run, or a range of skipped times. A job that stamps runs is neither.
-
-    Raise JobNotFound and UnreadableRecord.
-    """
+    """Raise JobNotFound, also for a job that stamps runs, and UnreadableRecord."""
     run = read_own(engine, tenant, run_id)
     if run is None or run.run_id != run_id or run.tenant != tenant:
         raise JobNotFound(run_id)
@@ -73,7 +70,7 @@ def read_run(engine: Engine, tenant: str, run_id: str) -> Record:
 
 
 def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Page[Record]:
-    """Return a page of the job's runs. The first page of a one-off job has its own run beside those made on demand."""
+    # The first page of a one-off job has its own run beside those made on demand.
     if job.kind in STAMPING or cursor is not None:
         return _stamped(engine, job, limit, cursor or None)
     others = _stamped(engine, job, max(limit - 1, 1), None)
@@ -84,7 +81,7 @@ def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Pa
 
 
 def read_outlook(engine: Engine, job: Record) -> Outlook:
-    """Return when the job fires next, its latest run and its outcomes. Runs are read only of jobs that stamp them."""
+    # Runs are read only of jobs that stamp them.
     now = engine.clock.now()
     next_at = coming_fire(job, now)
     if job.kind not in STAMPING:
@@ -102,7 +99,7 @@ def read_outlook(engine: Engine, job: Record) -> Outlook:
 
 
 def read_ended(engine: Engine, job: Record) -> Sequence[Record]:
-    """Return the latest runs and skipped ranges of a job that ended, the latest first. This reads one page."""
+    """Return the latest runs and skipped ranges that ended, the latest first. This reads one page."""
     if job.kind not in STAMPING:
         return ended_of([job])
     until = engine.clock.now() + CLOCKS_DIFFER_MS
@@ -110,16 +107,12 @@ def read_ended(engine: Engine, job: Record) -> Sequence[Record]:
 
 
 def ended_of(runs: Iterable[Record]) -> Sequence[Record]:
-    """Return the runs that ended, as many as are shown."""
     ended = (run for run in runs if run.status in TERMINAL and run.status is not Status.DELETED)
     return tuple(islice(ended, SHOWN_OUTCOMES))
 
 
 def next_fire_of(engine: Engine, job: Record) -> int | None:
-    """Return when the job fires next.
-
-    Its runs are read only when all of them are stamped, because then its record does not say.
-    """
+    # Runs are read only when all of them are stamped, because then the job's record does not say.
     now = engine.clock.now()
     next_at = coming_fire(job, now)
     if next_at is not None or job.status is not Status.COMPLETED or job.recurrence is None:
@@ -135,11 +128,7 @@ def _waits_for_first_start(run: Record) -> bool:
 
 
 def _last_ones(job: Record, seen: Sequence[Record], next_at: int | None, now: int) -> int | None:
-    """Return the next fire time.
-
-    A job becomes COMPLETED when its last run is stamped. Until that run fires, the next time is the earliest of the
-    waiting runs.
-    """
+    # A job becomes COMPLETED when its last run is stamped. Until that run fires, its time is the next one.
     if job.status is not Status.COMPLETED:
         return next_at
     ahead = next_stamped(job, now)
@@ -148,10 +137,7 @@ def _last_ones(job: Record, seen: Sequence[Record], next_at: int | None, now: in
 
 
 def _end_of(job: Record, seen: Sequence[Record], now: int) -> int | None:
-    """Return when the last run of the schedule ended. None: it has not. The job itself ends when that run is stamped.
-
-    A job that a client ended has ended then.
-    """
+    """Return when the last run of the schedule ended. A job that a client ended has ended then."""
     if job.status is not Status.COMPLETED:
         return job.finished_at
     own = [run for run in seen if run.trigger is None]
@@ -161,7 +147,7 @@ def _end_of(job: Record, seen: Sequence[Record], now: int) -> int | None:
 
 
 def recent_runs(engine: Engine, job: Record, until: int | None = None) -> Iterator[Record]:
-    """Yield the job's runs, the latest first, as far back as the pages reach. With `until`, none of later times."""
+    """Yield the latest runs first, as far back as the pages reach."""
     cursor: str | None = None
     for size in _PAGES:
         page = engine.store.runs_of(job.job_id, size, cursor, until=until)

@@ -8,28 +8,20 @@ from pydantic import Field
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
 
+from onthedot.api.errors import ErrorView
 from onthedot.api.fields import ALL_WORKFLOWS, Fields, JobId, Key, PageQuery, PriorityName, WorkflowId
-from onthedot.api.lists import list_secret, open_cursor, sign_cursor
+from onthedot.api.lists import UnreadableView, list_secret, open_cursor, page_view, sign_cursor
 from onthedot.api.reading import read_model, read_object, read_without_nulls
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
-from onthedot.api.views import ErrorView
-from onthedot.core import json_text
 from onthedot.core.choices import Priority
 from onthedot.core.clock import format_instant
-from onthedot.core.errors import InvalidRequest, OnthedotError, Problem, Unreadable
+from onthedot.core.errors import InvalidRequest, OnthedotError, Problem
 from onthedot.core.records import STAMPING, Kind, Record
 from onthedot.jobs.answers import refused_view
-from onthedot.jobs.bulk import BulkAction, BulkActor, BulkStep, act_on_ids, act_on_jobs, count_ids, count_jobs
+from onthedot.jobs.bulk import BulkAction, BulkStep, act_on_ids, act_on_jobs, count_ids, count_jobs
 from onthedot.jobs.executions_api import RunStatusName
-from onthedot.jobs.executions_views import (
-    OutcomeView,
-    UnreadableView,
-    last_outcome_view,
-    outcome_words,
-    reason_of,
-    unreadable_view,
-)
+from onthedot.jobs.executions_views import OutcomeView, last_outcome_view, outcome_words, reason_of
 from onthedot.jobs.facts import FactFilter, facts_of
 from onthedot.jobs.list_jobs import JobQuery, ListedJob, list_jobs
 from onthedot.jobs.list_runs import read_ended
@@ -38,7 +30,6 @@ from onthedot.targets.types import one_line
 
 KindName = Literal["one-off", "recurring", "event"]
 JobStatusName = Literal[RunStatusName, "ACTIVE", "COMPLETED"]
-BulkName = Literal["pause", "resume", "cancel", "delete", "run"]
 MAX_IDS: Final = 500
 MAX_BULK_BODY: Final = 128 * 1024
 TagText = Annotated[str, Field(min_length=1, max_length=511)]
@@ -59,7 +50,6 @@ class JobFilterFields(Fields):
     ] = None
 
     def query(self) -> JobQuery:
-        """Return the filters as the use case takes them."""
         facts = FactFilter(
             kind=None if self.kind is None else Kind(self.kind),
             priority=None if self.priority is None else Priority(self.priority),
@@ -82,16 +72,11 @@ class BulkFields(Fields):
     Repeat the call with the `next_cursor` of its answer as `cursor`, and the same other fields, until it is null.
     """
 
-    action: BulkName
+    action: BulkAction
     filter: Annotated[JobFilterFields | None, Field(description="at least one filter")] = None
     ids: Annotated[list[JobId] | None, Field(min_length=1, max_length=MAX_IDS)] = None
     dry_run: Annotated[bool, Field(description="only count the jobs")] = False
     cursor: Annotated[str | None, Field(description="`next_cursor` of the answer before")] = None
-
-    @property
-    def jobs(self) -> JobFilterFields | list[str]:
-        """The filter, or the ids, each of them once."""
-        return list(dict.fromkeys(self.ids or ())) if self.filter is None else self.filter
 
 
 class ListedJobView(TypedDict):
@@ -157,26 +142,29 @@ class BulkView(TypedDict):
 
 
 def list_all(context: RequestContext) -> JobsView:
-    """Answer a page of the tenant's jobs that pass the filters."""
     query = read_model(JobsQuery, context.request.query)
-    secret = list_secret(context, "jobs", filter_text(query))
-    cursor = open_cursor(secret, query.cursor)
-    page = list_jobs(context.engine, context.tenant, query.query(), query.limit, cursor)
-    jobs = [_view(context, listed) for listed in page.items]
-    return jobs_view(jobs, sign_cursor(secret, page.cursor), page.unreadable)
+    secret = list_secret(context, "jobs", query)
+    page = list_jobs(context.engine, context.tenant, query.query(), query.limit, open_cursor(secret, query.cursor))
+    jobs = [listed_job_view(listed, read_ended(context.engine, listed.job)) for listed in page.items]
+    return page_view(JobsView, "jobs", jobs, page, secret)
 
 
 def act_on_many(context: RequestContext) -> BulkView:
     """Act on many jobs, a bounded number in this call, or only count them."""
     fields = read_bulk(context.request.body)
-    what = f"bulk/{fields.action}/{fields.dry_run}"
-    secret = list_secret(context, what, _text_of(fields.jobs))
+    secret = list_secret(context, "bulk", fields)
     step = _step(context, fields, open_cursor(secret, fields.cursor))
-    return bulk_view(step, sign_cursor(secret, step.cursor))
+    failures = [_failure(job_id, error) for job_id, error in step.failures]
+    return {
+        "matched": step.matched,
+        "done": step.done,
+        "failed": len(failures),
+        "failures": failures,
+        "next_cursor": sign_cursor(secret, step.cursor),
+    }
 
 
 def read_bulk(body: bytes) -> BulkFields:
-    """Return the fields of an act on many jobs. Raise ApiError and InvalidRequest."""
     document = read_object(body, MAX_BULK_BODY)
     fields = read_without_nulls(BulkFields, document, {"cursor"})
     if (fields.filter is None) == (fields.ids is None):
@@ -186,40 +174,20 @@ def read_bulk(body: bytes) -> BulkFields:
     return fields
 
 
-def filter_text(fields: JobFilterFields) -> str:
-    """Return the filters as one text. A cursor is valid only with the filters that it was made for."""
-    names = sorted(JobFilterFields.model_fields)
-    return json_text.to_text([getattr(fields, name) for name in names])
-
-
 def _step(context: RequestContext, fields: BulkFields, cursor: str | None) -> BulkStep:
-    engine, tenant, jobs = context.engine, context.tenant, fields.jobs
-    actor = BulkActor(BulkAction(fields.action), tenant, context.caller)
-    if isinstance(jobs, JobFilterFields):
+    engine, tenant, action = context.engine, context.tenant, fields.action
+    if fields.filter is not None:
+        query = fields.filter.query()
         if fields.dry_run:
-            return count_jobs(engine, tenant, jobs.query(), cursor)
-        return act_on_jobs(engine, actor, jobs.query(), cursor)
+            return count_jobs(engine, tenant, query, cursor)
+        return act_on_jobs(engine, tenant, action, query, cursor, by=context.caller)
+    ids = list(dict.fromkeys(fields.ids or ()))
     if fields.dry_run:
-        return count_ids(engine, tenant, jobs)
-    return act_on_ids(engine, actor, jobs, cursor)
-
-
-def _text_of(jobs: JobFilterFields | list[str]) -> str:
-    return filter_text(jobs) if isinstance(jobs, JobFilterFields) else ",".join(jobs)
-
-
-def _view(context: RequestContext, listed: ListedJob) -> ListedJobView:
-    return listed_job_view(listed, read_ended(context.engine, listed.job))
-
-
-def jobs_view(jobs: Sequence[ListedJobView], next_cursor: str | None, faulty: Sequence[Unreadable] = ()) -> JobsView:
-    """Return a page of jobs."""
-    view: JobsView = {"jobs": list(jobs), "next_cursor": next_cursor}
-    return {**view, "unreadable": unreadable_view(faulty)} if faulty else view
+        return count_ids(engine, tenant, ids)
+    return act_on_ids(engine, tenant, action, ids, cursor, by=context.caller)
 
 
 def listed_job_view(listed: ListedJob, ended: Sequence[Record]) -> ListedJobView:
-    """Return a job in a list, with the outcomes of its latest runs that ended, the latest first."""
     job, facts = listed.job, facts_of(listed.job)
     view: ListedJobView = {
         "job_id": job.job_id,
@@ -239,33 +207,17 @@ def listed_job_view(listed: ListedJob, ended: Sequence[Record]) -> ListedJobView
     }
     if job.kind not in STAMPING:
         return {**view, "at": format_instant(job.fire_time)}
-    return _with_rule(listed, {**view, "outcomes": outcome_words(ended)})
-
-
-def _with_rule(listed: ListedJob, view: ListedJobView) -> ListedJobView:
-    """Add the schedule of a recurring job. An event job has none."""
-    if listed.job.recurrence is None:
-        return view
-    rule = listed.job.recurrence.schedule.rule
+    view["outcomes"] = outcome_words(ended)
+    rule = None if job.recurrence is None else job.recurrence.schedule.rule
     if isinstance(rule, CronSchedule):
-        return {**view, "cron": rule.expression, "timezone": rule.timezone}
-    return {**view, "every": rule.seconds}
-
-
-def bulk_view(step: BulkStep, next_cursor: str | None) -> BulkView:
-    """Return the outcome of one step of an act on many jobs."""
-    failures = [_failure(job_id, error) for job_id, error in step.failures]
-    return {
-        "matched": step.matched,
-        "done": step.done,
-        "failed": len(failures),
-        "failures": failures,
-        "next_cursor": next_cursor,
-    }
+        view |= {"cron": rule.expression, "timezone": rule.timezone}
+    elif rule is not None:
+        view["every"] = rule.seconds
+    return view
 
 
 def _failure(job_id: str, error: OnthedotError) -> BulkFailureView:
-    """Return why a call did not act on a job, as a call for this job alone would answer."""
+    """Answer as a call for this job alone would."""
     body: ErrorView = refused_view(error)
     return {"id": job_id, "code": body["error"]["code"], "message": body["error"]["message"]}
 

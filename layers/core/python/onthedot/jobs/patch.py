@@ -1,25 +1,35 @@
 """Apply a PATCH request to a job: check that this job can have each of the changes, then change it."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
-from onthedot.core.errors import InvalidRequest, Problem
+from onthedot.core import patience
+from onthedot.core.errors import InvalidRequest, OnthedotError, Problem
 from onthedot.core.find_pool import smallest_pool
-from onthedot.core.records import Definition, Kind, Record
+from onthedot.core.gate_names import QUEUE, TENANT, TURN, gate_of_slot
+from onthedot.core.ids import fresh_generation
+from onthedot.core.moves import applied
+from onthedot.core.outcomes import is_record_written
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Definition, Kind, Record, Status
+from onthedot.core.send import send_runs
 from onthedot.engine import Engine
+from onthedot.gates import run_moves
 from onthedot.gates.manage import GateCheck
 from onthedot.jobs.change import change_job
 from onthedot.jobs.changes import JobChange
 from onthedot.jobs.contents import Owner, store_payload
 from onthedot.jobs.place_job import choose_pool
-from onthedot.jobs.release_runs import release_runs
 from onthedot.jobs.spec import CHANGEABLE, Has, Stored, changed, stored_in
+from onthedot.schedules.choices import OverlapPolicy
 from onthedot.schedules.fields import CRON_FIELDS, changed_recurrence
 from onthedot.schedules.schedule import Recurrence, check_start, fire_time_problems, next_fire, no_fire_problem
 from onthedot.targets.types import HttpTarget, WorkflowTarget
 
+_LOG: Final = logging.getLogger(__name__)
 _JOBS: Final = {
     Kind.ONE_OFF: "jobs that run once",
     Kind.RECURRING: "recurring jobs",
@@ -97,7 +107,7 @@ def _job_change(engine: Engine, patch: JobPatch, job: Record, payload: Callable[
 
 
 def _definition(job: Record, patch: JobPatch) -> Definition | None:
-    """Return the changed definition, still with its old payload."""
+    # Its payload is still the old one.
     if job.definition is None:
         return None
     target = patch.fields.get("target") or patch.fields.get("callback_url") or job.definition.target
@@ -163,3 +173,50 @@ def _recurrence(job: Record, fields: Mapping[str, Any], now: int) -> Recurrence 
     if next_fire(wanted.schedule, now) is None:
         raise InvalidRequest(no_fire_problem(wanted.schedule, now))
     return wanted
+
+
+MOST_RUNS: Final = 1_000
+"""The latest runs of a job that are looked at. An older one goes on at its turn at the old gate."""
+_PAGE: Final = 100
+
+
+def release_runs(engine: Engine, job: Record) -> int:
+    """Send runs that wait at a gate which the job does not name any more. Return their number.
+
+    A run that is not released goes on at its turn at the old gate. So a failure here is logged and does no harm.
+    """
+    deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
+    released, read, cursor = 0, 0, None
+    try:
+        while read < MOST_RUNS and deadline.allows(engine.clock.now()):
+            page = engine.store.runs_of(job.job_id, _PAGE, cursor)
+            released += _release(engine, [run for run in page.items if _waits_elsewhere(run, job)], deadline)
+            read, cursor = read + _PAGE, page.cursor
+            if cursor is None:
+                break
+    except OnthedotError as error:
+        _LOG.warning("left_to_a_pass", extra={"run": job.run_id, "error": str(error)})
+    return released
+
+
+def _waits_elsewhere(run: Record, job: Record) -> bool:
+    gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
+    if gate is None or gate.name in (TENANT, QUEUE):
+        return False
+    if gate.name == TURN:
+        return job.recurrence is None or job.recurrence.overlap is OverlapPolicy.ALLOW
+    return gate.named not in job.gates
+
+
+def _release(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> int:
+    if not runs:
+        return 0
+    now = engine.clock.now()
+    moves = [
+        run_moves.release(run, now, fresh_generation=fresh_generation(), deployment=engine.deployment) for run in runs
+    ]
+    moved = [applied(run, move) for run, move in zip(runs, moves, strict=True)]
+    outcomes = engine.store.move_many(moves, deadline)
+    written = [run for run, outcome in zip(moved, outcomes, strict=True) if is_record_written(run, outcome)]
+    send_runs(engine, written, deadline)
+    return len(written)

@@ -17,11 +17,7 @@ MOST_NAMED: Final = 10
 
 
 def choose_pool(engine: Engine, tenant: str, definition: Definition) -> str:
-    """Check that the stage allows the job's target, and return the name of the smallest pool that fits the job.
-
-    Raise InvalidRequest that names the target when it is not allowed, or the need that no pool meets. Raise Unavailable
-    when the workers cannot be read.
-    """
+    """Raise InvalidRequest when the target is not allowed or no pool meets a need, and Unavailable."""
     refuse_forbidden(engine.deployment.allow_list, definition.target)
     return smallest_pool(engine, tenant, definition)
 

@@ -35,16 +35,14 @@ class Redriven:
     """Ids of runs that were not redriven, and why."""
     undecided: list[tuple[str, str]] = field(default_factory=list)
     """Ids of runs that may have been redriven, and why this is not known."""
-    left: bool = False
-    """Whether there are more dead letters. The client may ask again."""
     cursor: str | None = None
-    """The place at which the next call goes on. A run that fails again after its redrive is not behind it."""
+    """The place at which the next call goes on, if there are more. A run that fails again is not behind it."""
     dry: bool = False
     """Whether this was a dry run: `runs` would run again."""
 
 
 def redrive(engine: Engine, tenant: str, run_ids: Sequence[str], *, dry_run: bool = False) -> Redriven:
-    """Run these dead letters again. Each id that is no dead letter of the tenant is refused, the others are run."""
+    """Refuse each id that is no dead letter of the tenant, and run the others."""
     asked = list(dict.fromkeys(run_ids))
     deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
     read = engine.store.get_many(asked, deadline)
@@ -87,21 +85,17 @@ def redrive_matching(
             return result
         if len(result.runs) >= MOST_AT_ONCE or not deadline.allows(engine.clock.now()):
             break
-    result.left, result.cursor = True, json.dumps([until, place])
+    result.cursor = json.dumps([until, place])
     return result
 
 
 def _opened(cursor: str) -> tuple[int, str | None]:
-    """Return the end of the window and the place in it."""
     until, place = json.loads(cursor)
     return int(until), place
 
 
 def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> None:
-    """Redrive the runs, each at its own moment.
-
-    A run that cannot be sent now stays in its watch slot, for the sweep.
-    """
+    # A run that cannot be sent now stays in its watch slot, for the sweep.
     runs, jobs = _still_scheduled(engine, runs, result, deadline)
     if result.dry:
         result.runs += runs
@@ -138,10 +132,7 @@ def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadli
 def _found_redriven(
     engine: Engine, unknown: Mapping[str, Record], result: Redriven, deadline: Deadline
 ) -> Sequence[Record]:
-    """Return the runs whose redrive happened though its answer was lost, by reading them.
-
-    One that is a dead letter still is not called refused: the store may yet apply the write.
-    """
+    # One that is still a dead letter is not called refused: the store may yet apply the write.
     found = engine.store.get_many(list(unknown), deadline).found if unknown else {}
     for run_id, redriven in unknown.items():
         current = found.get(run_id)
@@ -155,10 +146,7 @@ def _found_redriven(
 def _still_scheduled(
     engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    """Return the runs that their jobs still let start, and these jobs. Refuse the others.
-
-    A run that its job does not let start stays a dead letter. Redriven, it would be skipped, and its failure forgotten.
-    """
+    # Redriven, a run that its job does not let start would be skipped, and its failure forgotten.
     job_ids = list(dict.fromkeys(run.job_id for run in runs if run.kind is Kind.STAMPED))
     if not job_ids:
         return runs, ()

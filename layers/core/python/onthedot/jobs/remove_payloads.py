@@ -104,7 +104,7 @@ def remove_unused_payloads(engine: Engine, blobs: ListedBlobs, deadline: Deadlin
 
 
 def _may_need(read: ReadRecords, job_id: str, key: str) -> bool:
-    """Return whether the job may need the blob. A job that could not be read may."""
+    # A job that could not be read may need it.
     if job_id in read.unread or job_id in read.unreadable:
         return True
     job = read.found.get(job_id)

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -52,33 +52,23 @@ BatchEntry = JobRequest | ApiError | OnthedotError
 
 
 def read_job_request(body: bytes, header_key: str | None, now: int) -> JobRequest:
-    """Return the request in a body. `accept_jobs` checks later whether its times lie in the window.
-
-    Raise ApiError for a body that is not JSON or too large, and InvalidRequest.
-    """
+    # `accept_job` checks whether its times lie in the window.
     return _job_request(read_object(body, MAX_BODY), header_key, now)
 
 
 def read_batch(body: bytes, header_key: str | None, now: int) -> list[BatchEntry]:
-    """Return the request in each entry, or the error that refuses it. Raise ApiError and InvalidRequest for all."""
+    """Return the request in each entry, or the error that refuses it. Raise what refuses them all."""
     if header_key is not None:
         message = "cannot stand for many jobs; give each of them its own idempotency_key"
         raise InvalidRequest(Problem(IDEMPOTENCY_HEADER, message))
     return [_read_entry(entry, now) for entry in _entries(body)]
 
 
-def requests_in(entries: Sequence[BatchEntry]) -> list[JobRequest]:
-    """Return the entries that can be submitted."""
-    return [entry for entry in entries if isinstance(entry, JobRequest)]
-
-
 def read_jobs_object(body: bytes) -> dict[str, Any]:
-    """Return the object in a body that has a list of jobs. Raise ApiError."""
     return read_object(body, MAX_BATCH_BODY, MAX_DEPTH + _LEVELS_ABOVE)
 
 
 def read_patch(body: bytes) -> JobPatch:
-    """Return the change in a body. Raise ApiError or InvalidRequest."""
     document = read_object(body, MAX_BODY)
     problems = [
         *choice_problems(document, (*ONE_OFF_FIELDS, *RULE_FIELDS, ON_EVENT)),
@@ -102,10 +92,7 @@ def read_patch(body: bytes) -> JobPatch:
 
 
 def read_version(header: str | None) -> int | None:
-    """Return the version in `If-Match`, quoted or not, or None when the client accepts any version.
-
-    Raise InvalidRequest.
-    """
+    """Return None when the client accepts any version. The number may be quoted."""
     if header is None or header.strip() == "*":
         return None
     found = _VERSION.fullmatch(header.strip())
@@ -115,7 +102,7 @@ def read_version(header: str | None) -> int | None:
 
 
 def check_payload(fields: Mapping[str, Any]) -> None:
-    """Raise ApiError 413 when the payload is too large."""
+    """Raise ApiError 413."""
     size = len(canonical(fields.get("payload")))
     if size > MAX_PAYLOAD:
         raise too_large("payload", MAX_PAYLOAD, size)
@@ -128,7 +115,6 @@ def check_gates(fields: Mapping[str, Any]) -> None:
 
 
 def work_problems(document: Mapping[str, Any], shape: Any) -> list[Problem]:
-    """Return the problems with the names that any job has which runs something itself."""
     problems = [*choice_problems(document, _TARGET_FIELDS), *null_problems(shape, document, {"payload"})]
     if not any(name in document for name in _TARGET_FIELDS):
         problems.append(Problem("target", "is missing; give target or callback_url"))
@@ -136,10 +122,7 @@ def work_problems(document: Mapping[str, Any], shape: Any) -> list[Problem]:
 
 
 def schedule_problems(document: Mapping[str, Any], only_cron: str = CRON_OR_AT) -> list[Problem]:
-    """Return a problem for each field of a schedule that needs `cron` or `every`, when the document has neither.
-
-    `only_cron` is the advice for the fields that need `cron`.
-    """
+    """Refuse fields that need `cron` or `every`. `only_cron` is the advice for those that need `cron`."""
     problems = []
     if not any(name in document for name in RULE_FIELDS):
         advice = "is for recurring jobs only; add cron or every, or remove it"
@@ -150,23 +133,21 @@ def schedule_problems(document: Mapping[str, Any], only_cron: str = CRON_OR_AT) 
 
 
 def definition_of(fields: Mapping[str, Any]) -> Definition:
-    """Return the definition of a new job."""
     target = fields.get("target") or fields["callback_url"]
     return Definition(target=target, payload=fields.get("payload"), **of_new(fields, Stored.DEFINITION))
 
 
 def record_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a request that the record has by the same names."""
     return {field.name: fields[field.name] for field in stored_in(Stored.RECORD) if field.name in fields}
 
 
 def pattern_in(fields: Mapping[str, Any]) -> str | None:
-    """Return the one spelling of the pattern of events, if there is one."""
+    """Return the one spelling of the pattern."""
     return pattern_text(fields[ON_EVENT]) if ON_EVENT in fields else None
 
 
 def choose_key(in_body: str | None, in_header: str | None) -> str | None:
-    """Return the idempotency key of the body or of the header. Raise InvalidRequest when they differ."""
+    """Raise InvalidRequest when the keys of the body and the header differ."""
     if in_header is None:
         return in_body
     try:
@@ -182,7 +163,7 @@ def choose_key(in_body: str | None, in_header: str | None) -> str | None:
 
 
 def fingerprint_of(document: dict[str, Any]) -> str:
-    """Return a hash of the document as the client sent it, so that new defaults of a later version do not change it."""
+    # It is of the document as the client sent it, so that new defaults of a later version do not change it.
     content = {name: value for name, value in document.items() if name != "idempotency_key"}
     return hashlib.sha256(canonical(content)).hexdigest()
 

@@ -49,12 +49,11 @@ class OwnPayload:
 def run_now(
     engine: Engine, tenant: str, job_id: str, trace: str | None = None, payload: OwnPayload | None = None
 ) -> Record:
-    """Run the job now, and return the run. Raise JobNotFound, or JobConflict for a job that is stopped.
-
-    Raise InvalidRequest when a workflow should get a payload.
-    """
-    job = _running_job(engine, tenant, job_id, "run")
-    _refuse_payload(job, payload)
+    """Raise JobNotFound, JobConflict for a job that is stopped, or InvalidRequest for a workflow with a payload."""
+    job = read_job(engine, tenant, job_id)
+    refuse_stopped(job, "run")
+    if payload is not None and job.definition is not None and isinstance(job.definition.target, WorkflowTarget):
+        raise InvalidRequest(Problem("payload", "is not for a workflow, whose jobs have their own; leave it out"))
     now = engine.clock.now()
     run_id = extra_run_id(job_id, now, f"manual-{fresh_generation()}")
     run = new_run(job, run_id, now, now, now=now, deployment=engine.deployment, trigger="manual", trace=trace)
@@ -68,11 +67,9 @@ def run_now(
 def backfill(
     engine: Engine, tenant: str, job_id: str, *, after: int, until: int, limit: int, priority: Priority
 ) -> Backfilled:
-    """Store a run for each fire time with `after <= time < until`, paced.
-
-    Raise JobNotFound, JobConflict or InvalidRequest.
-    """
-    job = _running_job(engine, tenant, job_id, "backfill")
+    """Store paced runs for times with `after <= time < until`. Raise JobNotFound, JobConflict or InvalidRequest."""
+    job = read_job(engine, tenant, job_id)
+    refuse_stopped(job, "backfill")
     now = engine.clock.now()
     if job.kind is not Kind.RECURRING or job.recurrence is None:
         raise JobConflict("only a recurring job has fire times to backfill")
@@ -104,22 +101,8 @@ def backfill(
     return Backfilled(created, existing, len(left), left[0] if left else None)
 
 
-def _refuse_payload(job: Record, payload: OwnPayload | None) -> None:
-    if payload is not None and job.definition is not None and isinstance(job.definition.target, WorkflowTarget):
-        raise InvalidRequest(Problem("payload", "is not for a workflow, whose jobs have their own; leave it out"))
-
-
-def _running_job(engine: Engine, tenant: str, job_id: str, what: str) -> Record:
-    job = read_job(engine, tenant, job_id)
-    refuse_stopped(job, what)
-    return job
-
-
 def refuse_stopped(job: Record, what: str) -> None:
-    """Raise JobConflict for a job that is stopped.
-
-    Raise it for an event job too: it has no payload for a run that no event made.
-    """
+    """Raise JobConflict for a job that is stopped, or that waits for events: no payload fits a run without one."""
     if job.kind is Kind.EVENT:
         raise JobConflict(f"a job that waits for events cannot {what}; send one that matches: POST /v1/events")
     if job.status in _STOPPED:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from onthedot.core import patience
 from onthedot.core.errors import Unreadable
-from onthedot.core.ports import Page
+from onthedot.core.ports import Clock, Deadline, Page
 from onthedot.core.records import Record
 from onthedot.jobs.shown import shown_run_status
 
@@ -33,19 +34,16 @@ class Chunk:
 
 
 def filtered_page(
+    clock: Clock,
     read: Callable[[str | None], Chunk],
     passing: Callable[[Sequence[Record]], Sequence[Record]],
     limit: int,
     cursor: str | None,
-    has_time: Callable[[], bool],
     *,
     most_chunks: int = MOST_CHUNKS,
 ) -> Page[Record]:
-    """Return a page of up to `limit` runs.
-
-    `read` reads the chunk at a place of the source, None for the first one. `passing` returns the runs that pass, and
-    keeps their order.
-    """
+    """`read` gets the place of a chunk, None for the first one. `passing` keeps the order of the runs that pass."""
+    deadline = Deadline.after(clock.now(), patience.REQUEST_MS)
     place, last = _opened(cursor)
     found: list[Record] = []
     faulty: list[Unreadable] = []
@@ -62,13 +60,13 @@ def filtered_page(
         place, last = chunk.next_place, None
         if place is None:
             return Page(found, None, faulty)
-        if len(found) == limit or not has_time():
+        if len(found) == limit or not deadline.allows(clock.now()):
             break
     return Page(found, _cursor(place, None), faulty)
 
 
 def _keyed(chunk: Chunk) -> list[tuple[Key, str, Record]]:
-    """Return the runs with their keys. The id between them keeps the sort from comparing records."""
+    # The id between them keeps the sort from comparing records.
     return [(key, run.run_id, run) for key, run in chunk.items]
 
 
@@ -92,5 +90,4 @@ class RunFilter:
     """The status as users see it."""
 
     def passes(self, run: Record) -> bool:
-        """Return whether the run is in the list."""
         return self.job_id in (None, run.job_id) and self.status in (None, shown_run_status(run))

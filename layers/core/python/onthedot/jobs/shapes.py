@@ -3,7 +3,6 @@
 A shape is a TypedDict: what a client left out is not in it, and its values are those that code works with.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Final, Literal, NotRequired, cast
@@ -11,8 +10,8 @@ from typing import Annotated, Any, Final, Literal, NotRequired, cast
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from onthedot.api.core.commands import written
-from onthedot.api.fields import CLOSED, At, CalendarInstant, JobId, Key, Text, printable
+from onthedot.api.commands import written
+from onthedot.api.fields import CLOSED, At, CalendarInstant, JobId, Key, Text, printable, spelled
 from onthedot.api.times import milliseconds
 from onthedot.core.choices import MAX_JOBS
 from onthedot.events.fields import Pattern
@@ -27,13 +26,6 @@ from onthedot.targets.shown import RequirementsView, TargetView
 from onthedot.targets.types import HttpTarget
 
 MAX_BATCH: Final = 500
-_KEY: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
-
-
-def _key(text: str) -> str:
-    if not _KEY.fullmatch(text):
-        raise ValueError("is no key; give 1 to 64 of A-Z, a-z, 0-9, _, . and -")
-    return text
 
 
 def _expression(text: str) -> str:
@@ -42,7 +34,6 @@ def _expression(text: str) -> str:
 
 
 def _seconds(value: Any) -> Any:
-    """Return the seconds of a rate. Other values are checked as numbers."""
     return rate_seconds(value) if isinstance(value, str) else value
 
 
@@ -53,7 +44,7 @@ def _every_schema() -> dict[str, Any]:
 
 
 def _of_form(field: spec.Field) -> Any:  # noqa: C901, PLR0911 - one line for each form
-    """Return the type that the form of a field has in a request. A checked value is converted to that of code."""
+    # A checked value is converted to that of code.
     match field.form:
         case forms.Text(least=least, most=most):
             return Annotated[str, Field(min_length=least or None, max_length=most)]
@@ -92,7 +83,7 @@ TYPES: Final[Mapping[str, Any]] = {
     "delay": Annotated[_of_form(BY_NAME["delay"]), AfterValidator(milliseconds)],
     "every": Annotated[_of_form(BY_NAME["every"]), BeforeValidator(_seconds), WithJsonSchema(_every_schema())],
     "idempotency_key": IdempotencyKey,
-    "key": Annotated[str, AfterValidator(_key)],
+    "key": Annotated[str, spelled("[A-Za-z0-9_.-]{1,64}", "is no key; give 1 to 64 of A-Z, a-z, 0-9, _, . and -")],
     "on_event": Pattern,
     "target": Annotated[TargetFields, AfterValidator(lambda fields: fields.target())],
     "timezone": Annotated[str, AfterValidator(lambda name: zone(name).name)],
@@ -102,7 +93,7 @@ VIEWS: Final[Mapping[str, Any]] = {"requirements": RequirementsView, "target": T
 
 
 def shape(name: str, about: str, types: Mapping[str, Any], *, closed: bool = True) -> Any:
-    """Return a TypedDict. A closed one converts no types ("3" is not 3) and refuses fields that it does not name."""
+    """Make a TypedDict. A closed one converts no types ("3" is not 3) and refuses fields that it does not name."""
     made = cast(Any, TypedDict)(name, dict(types))
     made.__doc__, made.__module__ = about, __name__
     if closed:
@@ -136,13 +127,11 @@ _CLI_FORMS: Final[Mapping[type[forms.Form], str]] = {
 
 
 def _written(field: spec.Field) -> dict[str, Any]:
-    """Return how the command line writes a field, for OpenAPI."""
     is_whole = isinstance(field.form, forms.Parts) and field.change is Change.REPLACE
     return written((field.option or "").partition(" ")[0], _CLI_FORMS.get(type(field.form), ""), is_whole=is_whole)
 
 
 def _described(field: spec.Field) -> Any:
-    """Return the type of a field of a new job, with its sentence and its default."""
     if field.default in (None, (), {}):
         return _about(_type(field), field.meaning, **_written(field))
     default = field.form.show(field.default)
@@ -158,7 +147,6 @@ _NEW: Final = {field.name: NotRequired[_described(field)] for field in FIELDS}
 
 
 def new_fields(*names: str) -> dict[str, Any]:
-    """Return the types of these fields of a new job."""
     return {name: _NEW[name] for name in names}
 
 
@@ -222,7 +210,7 @@ HeadFields: Final = shape(
 
 
 def shown(fields: Iterable[spec.Field], *, always: bool = True) -> dict[str, Any]:
-    """Return the types of fields in an answer. If not `always`, a job to which a field does not apply lacks it."""
+    """If not `always`, a job to which a field does not apply lacks it."""
     return {field.name: _view(field) if always else NotRequired[_view(field)] for field in fields}
 
 

@@ -10,7 +10,7 @@ RETRYING: Final = "RETRYING"
 
 
 def shown_run_status(run: Record) -> str:
-    """Return the status of a run as users see it: RETRYING while it waits after a failed or lost attempt."""
+    """Return RETRYING while the run waits after a failed or lost attempt, else its status."""
     return RETRYING if run.status in SCHEDULED and run.attempt else run.status.value
 
 
@@ -46,19 +46,16 @@ _MOST_JITTERED: Final = 1_000
 
 
 def runs_so_far(job: Record, now: int) -> int:
-    """Return the number of runs of the schedule whose time has come."""
     return max(0, (job.stamped or 0) - runs_ahead(job, now))
 
 
 def runs_ahead(job: Record, now: int) -> int:
-    """Return the number of runs that are stamped and whose time is to come."""
     if job.recurrence is None or job.status not in (Status.ACTIVE, Status.COMPLETED):
         return 0
     return count_fires(job.recurrence.schedule, now, job.due_at) + len(_held_by_jitter(job, now))
 
 
 def next_stamped(job: Record, now: int) -> int | None:
-    """Return the earliest time of the stamped runs that are to come, or None when there are none."""
     if job.recurrence is None or job.status is not Status.COMPLETED:
         return None
     schedule = job.recurrence.schedule

@@ -1,14 +1,14 @@
-"""Read the jobs of a page of runs at once, for their names and targets."""
+"""Show runs with the names and targets of their jobs, which are read at once for a page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from onthedot.core import patience
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline
 from onthedot.core.records import Definition, Kind, Record
 from onthedot.engine import Engine
-from onthedot.jobs.contents import ShownResult, short_result
+from onthedot.jobs.contents import short_result, whole_result
+from onthedot.jobs.executions_views import ExecutionView, SkippedView, run_view
 
 _OF_JOBS = frozenset({Kind.STAMPED, Kind.SKIPPED_RANGE})
 """The kinds of records that have no definition of their own."""
@@ -34,28 +34,25 @@ def jobs_of(
 
 
 def name_of(job: Record | None) -> str | None:
-    """Return the name of a job, or None when it has none, or is gone."""
     return None if job is None or job.definition is None else job.definition.name
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRun:
-    """A run with its result and its definition, to be shown."""
-
-    run: Record
-    result: ShownResult
-    definition: Definition | None = None
-    """The definition of its job, for a run that has none of its own."""
-
-
-def shown_runs(engine: Engine, runs: Sequence[Record], known: Sequence[Record] = ()) -> list[ShownRun]:
-    """Return the runs of a page as they are shown. `known` are jobs that the caller has read."""
+def shown_runs(
+    engine: Engine, runs: Sequence[Record], known: Sequence[Record] = ()
+) -> list[ExecutionView | SkippedView]:
+    """`known` are jobs that the caller has read."""
     jobs = jobs_of(engine, runs, known)
-    definitions = {job_id: job.definition for job_id, job in jobs.items()}
-    return [ShownRun(run, short_result(engine.blobs, run), definitions.get(run.job_id)) for run in runs]
+    now = engine.clock.now()
+    return [run_view(run, short_result(engine.blobs, run), now, _definition(jobs, run)) for run in runs]
 
 
-def definition_of_job(engine: Engine, run: Record) -> Definition | None:
-    """Return the definition of a run's job. A run that has its own needs no read."""
-    job = jobs_of(engine, [run]).get(run.job_id)
-    return None if job is None else job.definition
+def shown_run(
+    engine: Engine, run: Record, *, definition: Definition | None = None, whole: bool = False
+) -> ExecutionView | SkippedView:
+    """`definition` is that of its job, if known. `whole`: with a long result."""
+    result = whole_result(engine.blobs, run) if whole else short_result(engine.blobs, run)
+    return run_view(run, result, engine.clock.now(), definition or _definition(jobs_of(engine, [run]), run))
+
+
+def _definition(jobs: Mapping[str, Record], run: Record) -> Definition | None:
+    return jobs[run.job_id].definition if run.job_id in jobs else None

@@ -80,7 +80,7 @@ class Stored(Enum):
     RECORD = auto()
     """As the attribute of `Record` with the field's name."""
     RECURRENCE = auto()
-    """In the schedule of a recurring job: `schedules/from_fields.py`."""
+    """In the schedule of a recurring job: `schedules/fields.py`."""
     APART = auto()
     """By code that knows this field, or not at all."""
 
@@ -121,15 +121,12 @@ class Field(NamedTuple):
 
     @property
     def null(self) -> bool:
-        """Whether a change may send null."""
         return self.change is Change.CLEAR
 
     def of_new(self, given: Mapping[str, Any]) -> Any:
-        """Return the value of a new job from the fields that were sent."""
         return self.changed(given[self.name], self.default) if self.name in given else self.default
 
     def changed(self, value: Any, present: Any) -> Any:
-        """Return the value that a request gives to a job in which the field has the present value."""
         if self.change is Change.MERGE:
             return replace(present, **value)
         return self.default if value is None else self.form.stored(value)
@@ -532,17 +529,14 @@ LETTERS: Final[Mapping[str, str]] = {field.name: field.letter for field in CHANG
 
 
 def fields_of(has: Has) -> tuple[Field, ...]:
-    """Return the fields that jobs of one of these kinds have."""
     return tuple(field for field in FIELDS if field.has & has)
 
 
 def stored_in(stored: Stored) -> tuple[Field, ...]:
-    """Return the fields that are stored there."""
     return tuple(field for field in FIELDS if field.stored is stored)
 
 
 def of_new(given: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
-    """Return the attributes of a new job that are stored there, from the fields that were sent."""
     return {field.name: field.of_new(given) for field in stored_in(stored)}
 
 

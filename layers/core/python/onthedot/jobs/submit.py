@@ -6,7 +6,8 @@ If the API dies after the put, the job runs all the same. A repeated request fin
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 from onthedot.core import patience
 from onthedot.core.choices import OnParentFailure, Priority
@@ -73,23 +74,17 @@ class JobRequest:
 
     @property
     def gates(self) -> Sequence[str]:
-        """The gates that the job names, in the order of the request."""
         named: Sequence[str] = self.record.get("gates", ())
         return named
 
 
 def id_for(tenant: str, request: JobRequest) -> str:
-    """Return the id of the job that the request makes: that of its idempotency key, or a new one."""
     key = request.idempotency_key
     return fresh_job_id() if key is None else job_id_for_key(tenant, key)
 
 
 def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
-    """Return the stored job: new, or made by an earlier request with the same key and body.
-
-    Raise IdempotencyConflict when the key was used with another body, InvalidRequest for a job that cannot run on this
-    stage, and Unavailable.
-    """
+    """Raise IdempotencyConflict for a key with another body, InvalidRequest for a job that cannot run, Unavailable."""
     run = record_for(engine, tenant, request)
     handle.enter(engine, run)
     existing = engine.store.create(run)
@@ -101,11 +96,6 @@ def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
     return schedule_soon(engine, run)
 
 
-def pool_for(engine: Engine, tenant: str, request: JobRequest) -> str:
-    """Return the pool that the request names or needs. Raise InvalidRequest or Unavailable."""
-    return request.pool or choose_pool(engine, tenant, request.definition)
-
-
 def record_for(
     engine: Engine,
     tenant: str,
@@ -113,12 +103,9 @@ def record_for(
     parents: ParentCheck | None = None,
     gates: GateCheck | None = None,
 ) -> Record:
-    """Return the record that the request makes, placed as of now. Raise InvalidRequest or Unavailable.
-
-    `parents` and `gates` are the checks of all jobs of a batch, if the request is one of them.
-    """
+    """`parents` and `gates` are the checks of a whole batch. Raise InvalidRequest or Unavailable."""
     # The pool is chosen first, so that a job that cannot run stores no payload.
-    pool = pool_for(engine, tenant, request)
+    pool = request.pool or choose_pool(engine, tenant, request.definition)
     (gates or GateCheck(engine, tenant)).check(request.gates)
     # The payload is stored before the clock is read, because a slot must be written soon after the clock was read for
     # it.
@@ -193,9 +180,28 @@ def _position(engine: Engine, job_id: str, request: JobRequest, *, pool: str, no
 
 
 UPLOADS: Final = 16
+Entry = TypeVar("Entry")
+Made = TypeVar("Made")
 
-Accepted = Record | OnthedotError
+Accepted = Record | Exception
 """The stored job, new or of an earlier request with the same key and body, or the error that refused it."""
+
+
+def _each(step: Callable[[Entry], Made], entries: Sequence[Entry | Exception]) -> list[Made | Exception]:
+    """Do one step for each entry of a batch that has no error yet. An error takes the place of its entry."""
+    return [_done(step, entry) for entry in entries]
+
+
+def _side_by_side(step: Callable[[Entry], Made], entries: Sequence[Entry | Exception]) -> list[Made | Exception]:
+    with ThreadPoolExecutor(UPLOADS) as threads:
+        return list(threads.map(partial(_done, step), entries))
+
+
+def _done(step: Callable[[Entry], Made], entry: Entry | Exception) -> Made | Exception:
+    try:
+        return entry if isinstance(entry, Exception) else step(entry)
+    except OnthedotError as error:
+        return error
 
 
 class _WorkersReadOnce:
@@ -221,16 +227,23 @@ class _WorkersReadOnce:
         return self._known
 
 
-def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) -> Sequence[Accepted]:
-    """Return one answer for each request, in order: a job, InvalidRequest, IdempotencyConflict or Unavailable."""
+def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest | Exception]) -> list[Accepted]:
+    """Answer each request in order: a job, InvalidRequest, IdempotencyConflict or Unavailable. An error stays."""
     engine = replace(engine, registry=cast(WorkerRegistry, _WorkersReadOnce(engine.registry)))
-    gates = GateCheck(engine, tenant)
-    stored = _with_stored_payloads(engine, tenant, [_with_pool(engine, tenant, request, gates) for request in requests])
-    parents = ParentCheck(engine, tenant)
-    made = [
-        request if isinstance(request, OnthedotError) else _record(engine, tenant, request, parents, gates)
-        for request in stored
-    ]
+    gates, parents = GateCheck(engine, tenant), ParentCheck(engine, tenant)
+
+    def with_pool(request: JobRequest) -> JobRequest:
+        gates.check(request.gates)
+        return replace(request, pool=request.pool or choose_pool(engine, tenant, request.definition))
+
+    def with_payload(request: JobRequest) -> JobRequest:
+        owner = Owner(id_for(tenant, request), engine.clock.now())
+        definition = store_payload(engine.blobs, tenant, request.definition, owner)
+        return replace(request, definition=definition, job_id=owner.job_id)
+
+    # A job that is refused stores no payload, and payloads are stored before the clock is read for the slots.
+    stored = _side_by_side(with_payload, _each(with_pool, requests))
+    made = _each(lambda request: record_for(engine, tenant, request, parents, gates), stored)
     entered = _with_entered_patterns(engine, made)
     # The same key twice is the same id: the first of them is written, all are compared with the record stored then.
     records = {record.run_id: record for record in reversed(entered) if isinstance(record, Record)}
@@ -238,59 +251,17 @@ def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) ->
     found = [record for record in stored_now.values() if isinstance(record, Record)]
     schedule_all_soon(engine, [job for job in found if is_own(job, records[job.run_id])], patience.SEND_BATCH_MS)
     _leave_refused(engine, entered, stored_now)
-    return [_accepted(record, stored_now) if isinstance(record, Record) else record for record in entered]
+    return _each(lambda record: _accepted(record, stored_now), entered)
 
 
-def _with_pool(engine: Engine, tenant: str, request: JobRequest, gates: GateCheck) -> JobRequest | OnthedotError:
-    """Choose the pool and check the gates first, so that a job that is refused stores no payload."""
-    try:
-        gates.check(request.gates)
-        return replace(request, pool=pool_for(engine, tenant, request))
-    except OnthedotError as error:
-        return error
-
-
-def _with_stored_payloads(
-    engine: Engine, tenant: str, requests: Sequence[JobRequest | OnthedotError]
-) -> list[JobRequest | OnthedotError]:
-    """Store large payloads side by side, before the clock is read for the slots."""
-
-    def store(request: JobRequest | OnthedotError) -> JobRequest | OnthedotError:
-        if isinstance(request, OnthedotError):
-            return request
-        try:
-            owner = Owner(id_for(tenant, request), engine.clock.now())
-            definition = store_payload(engine.blobs, tenant, request.definition, owner)
-            return replace(request, definition=definition, job_id=owner.job_id)
-        except Unavailable as error:
-            return error
-
-    with ThreadPoolExecutor(UPLOADS) as uploads:
-        return list(uploads.map(store, requests))
-
-
-def _record(engine: Engine, tenant: str, request: JobRequest, parents: ParentCheck, gates: GateCheck) -> Accepted:
-    try:
-        return record_for(engine, tenant, request, parents, gates)
-    except OnthedotError as error:
-        return error
-
-
-def _with_entered_patterns(engine: Engine, records: Sequence[Accepted]) -> list[Accepted]:
+def _with_entered_patterns(engine: Engine, records: Sequence[Accepted]) -> Sequence[Accepted]:
     """Enter the patterns of event jobs, so that events find a job as soon as it is stored."""
 
-    def enter(record: Accepted) -> Accepted:
-        try:
-            if isinstance(record, Record):
-                handle.enter(engine, record)
-        except Unavailable as error:
-            return error
+    def enter(record: Record) -> Record:
+        handle.enter(engine, record)
         return record
 
-    if not any(_waits_for_events(record) for record in records):
-        return list(records)
-    with ThreadPoolExecutor(UPLOADS) as writers:
-        return list(writers.map(enter, records))
+    return _side_by_side(enter, records) if any(_waits_for_events(record) for record in records) else records
 
 
 def _leave_refused(engine: Engine, records: Sequence[Accepted], stored_now: Mapping[str, Record | Unavailable]) -> None:
@@ -311,7 +282,7 @@ def _waits_for_events(record: Accepted) -> bool:
 
 
 def _create(engine: Engine, records: Sequence[Record]) -> Mapping[str, Record | Unavailable]:
-    """Create the records. Return the record that is stored under each id then."""
+    """Return the record that is stored under each id then."""
     deadline = Deadline.after(engine.clock.now(), patience.CREATE_MS)
     outcomes = engine.store.create_many(records, deadline) if records else []
     return {record.run_id: _stored(record, outcome) for record, outcome in zip(records, outcomes, strict=True)}
@@ -329,10 +300,7 @@ def _accepted(record: Record, stored_now: Mapping[str, Record | Unavailable]) ->
 
 
 def accept_job(engine: Engine, tenant: str, request: JobRequest, now: int) -> Record:
-    """Return the stored job: new, or made by an earlier request with the same key and body.
-
-    Raise InvalidRequest, IdempotencyConflict or Unavailable.
-    """
+    """Raise InvalidRequest, IdempotencyConflict or Unavailable."""
 
     def submit() -> Record:
         check_times(request, now)
@@ -341,24 +309,30 @@ def accept_job(engine: Engine, tenant: str, request: JobRequest, now: int) -> Re
     return submit_or_repeat(engine, tenant, request, submit)
 
 
-def accept_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest], now: int) -> list[Accepted]:
-    """Return one answer for each request, in order: the stored job, or the error that a single request would raise."""
-    refusals = [_refusal(request, now) for request in requests]
-    timely = [request for request, refusal in zip(requests, refusals, strict=True) if refusal is None]
-    submitted = iter(submit_batch(engine, tenant, timely))
-    answers = [next(submitted) if refusal is None else refusal for refusal in refusals]
-    refused = [r for r, answer in zip(requests, answers, strict=True) if isinstance(answer, InvalidRequest)]
+def accept_batch(engine: Engine, tenant: str, entries: Sequence[JobRequest | Exception], now: int) -> list[Accepted]:
+    """Answer each entry in order: the stored job, or the error that a single request would raise. An error stays."""
+
+    def in_time(request: JobRequest) -> JobRequest:
+        check_times(request, now)
+        return request
+
+    answers = submit_batch(engine, tenant, _each(in_time, entries))
+    refused = [
+        entry
+        for entry, answer in zip(entries, answers, strict=True)
+        if isinstance(entry, JobRequest) and isinstance(answer, InvalidRequest)
+    ]
     earlier = _earlier_jobs(engine, tenant, refused)
     return [
-        earlier.get((request.idempotency_key, request.fingerprint), answer)
-        if isinstance(answer, InvalidRequest)
+        earlier.get((entry.idempotency_key, entry.fingerprint), answer)
+        if isinstance(entry, JobRequest) and isinstance(answer, InvalidRequest)
         else answer
-        for request, answer in zip(requests, answers, strict=True)
+        for entry, answer in zip(entries, answers, strict=True)
     ]
 
 
 def submit_or_repeat(engine: Engine, tenant: str, request: JobRequest, submit: Callable[[], Record]) -> Record:
-    """Submit. Where that raises InvalidRequest, return the job of an earlier request that was the same, if any."""
+    """Answer a request that is refused now with the job that an earlier one like it has made, if any."""
     try:
         return submit()
     except InvalidRequest:
@@ -369,7 +343,6 @@ def submit_or_repeat(engine: Engine, tenant: str, request: JobRequest, submit: C
 
 
 def earlier_job(engine: Engine, tenant: str, request: JobRequest) -> Record | None:
-    """Return the job that an earlier request with the same key and body made."""
     if request.idempotency_key is None:
         return None
     job = engine.store.get(job_id_for_key(tenant, request.idempotency_key))
@@ -379,10 +352,7 @@ def earlier_job(engine: Engine, tenant: str, request: JobRequest) -> Record | No
 def _earlier_jobs(
     engine: Engine, tenant: str, requests: Sequence[JobRequest]
 ) -> dict[tuple[str | None, str], Accepted]:
-    """Return the jobs that earlier requests with the same keys and bodies made, by key and fingerprint.
-
-    A job that cannot be read in time is Unavailable: the client must not take its repeated request for a refused one.
-    """
+    # A job that cannot be read in time is Unavailable: a repeated request must not look like a refused one.
     ids = {job_id_for_key(tenant, r.idempotency_key): r for r in requests if r.idempotency_key is not None}
     if not ids:
         return {}
@@ -395,16 +365,8 @@ def _earlier_jobs(
 
 
 def check_times(request: JobRequest, now: int) -> None:
-    """Raise InvalidRequest when the request's time lies outside of the window."""
+    """Raise InvalidRequest when a time lies outside of the window."""
     if problems := fire_time_problems("at", request.at, now):
         raise InvalidRequest(*problems)
     if request.recurrence is not None:
         check_start(request.recurrence.schedule, now)
-
-
-def _refusal(request: JobRequest, now: int) -> InvalidRequest | None:
-    try:
-        check_times(request, now)
-    except InvalidRequest as error:
-        return error
-    return None

@@ -34,10 +34,7 @@ class Moment:
 
 
 def timeline(job: Record, run: Record | None, now: int, present: Reason | None) -> list[Moment]:
-    """Return the moments of a run, the oldest first. `run` is None for a job that has had no run yet.
-
-    `present` is the reason that stops a due run now. It is the moment of `now`.
-    """
+    """`run` is None for a job that has had no run. `present` is the reason that stops a due run now."""
     moments = [*_notes(job), *([] if run is None else _of_run(run))]
     if run is not None and present is not None and _waits(run, now):
         moments.append(Moment(now, present.message))
@@ -49,7 +46,6 @@ def _waits(run: Record, now: int) -> bool:
 
 
 def _notes(job: Record) -> Iterator[Moment]:
-    """Yield the latest changes that clients made to the job."""
     for note in changes_of(job)[:MOST_NOTES]:
         if note.action in _DONE:
             by = "" if note.by is None else f" by {note.by}"
@@ -76,7 +72,6 @@ def _of_run(run: Record) -> Iterator[Moment]:
 
 
 def _of_present(run: Record) -> Iterator[Moment]:
-    """Yield the moments of the attempt that runs or is to come."""
     if run.status is Status.RUNNING and run.started_at is not None:
         yield Moment(run.started_at, f"attempt {run.attempt} started by worker {run.worker}")
     if run.cancel_requested is not None:
@@ -101,10 +96,7 @@ def _of_range(run: Record) -> Iterator[Moment]:
 
 
 def runs_fail(latest: Sequence[Record], *, more: bool) -> Reason | None:
-    """Return the reason if at least two runs in a row failed and none has ended since. None: there is no such row.
-
-    `latest` has the latest due runs of a job, the latest first. `more`: there may be older ones.
-    """
+    """Return the reason if at least two runs in a row failed and none has ended since. The latest come first."""
     ended = list(dropwhile(lambda run: run.status not in TERMINAL, latest))
     failed = list(takewhile(lambda run: run.status is Status.FAILED, ended))
     if len(failed) < 2:

@@ -107,7 +107,6 @@ def _latest_run(times: Sequence[int]) -> str:
 
 
 def _skipped(job: Record, plan: Stamping, existing: Sequence[Record], now: int) -> int:
-    """Count the fire times up to now that do not run: by the plan, or because the pause has ended their runs."""
     planned = {run.run_id for run in plan.runs}
     ended = [
         record
@@ -145,7 +144,6 @@ def _gate_resumed(gate: GateId, facts: GateFacts, limits: GateLimits) -> WhatIf:
 
 
 def run_now(job: Record, now: int, queue: QueueState | None) -> WhatIf:
-    """Say what an extra run would do now."""
     at = coming_fire(job, now)
     stays = "" if at is None else f" Its schedule stays as it is: {format_instant(at)}."
     if job.kind is Kind.ONE_OFF:
@@ -160,32 +158,23 @@ def redriven(
     failed_parents: Sequence[str] = (),
     no_worker: Reason | None = None,
 ) -> WhatIf:
-    """Say what a redrive of a dead letter would do now. `failed_parents` names the parents that are dead letters.
-
-    `no_worker` says that no live worker can run it.
-    """
+    """`failed_parents` names parents that are dead letters. `no_worker` says that no live worker can run it."""
     tries = "" if retry is None else f", with {_attempts(retry)}"
     through = _through(run, queue, no_worker)
     if failed_parents:
-        first = f"Redrive {' and '.join(failed_parents)} first: this job needs {_results(len(failed_parents))}."
+        results = "the result of that run" if len(failed_parents) == 1 else "the results of these runs"
+        first = f"Redrive {' and '.join(failed_parents)} first: this job needs {results}."
         return WhatIf("redrive", f"{first} Redriven now, it would not wait for that: it would {through}{tries}.")
-    again = ""
+    again, first = "", ""
+    if no_worker is not None:
+        first = f"Start a worker first: {no_worker.message.removesuffix('; start one')}. "
     if run.losses >= MAX_LOSSES:
         again = f" Its worker was lost in each of {run.losses} attempts, so it will probably end in the same way."
-    return WhatIf("redrive", f"{_first_start(no_worker)}Redriven now, it would {through}{tries}.{again}")
-
-
-def _first_start(no_worker: Reason | None) -> str:
-    """Say first that no live worker can run it."""
-    return "" if no_worker is None else f"Start a worker first: {no_worker.message.removesuffix('; start one')}. "
+    return WhatIf("redrive", f"{first}Redriven now, it would {through}{tries}.{again}")
 
 
 def _attempts(retry: RetryPolicy) -> str:
     return f"up to {retry.max_retries + 1} attempts" if retry.max_retries else "1 attempt"
-
-
-def _results(parents: int) -> str:
-    return "the result of that run" if parents == 1 else "the results of these runs"
 
 
 def _through(run: Record, queue: QueueState | None, no_worker: Reason | None = None) -> str:
@@ -201,7 +190,6 @@ def _through(run: Record, queue: QueueState | None, no_worker: Reason | None = N
 
 
 def worker_started(pool: str, needs: Needs) -> WhatIf:
-    """Say which worker would run it."""
     *others, last = sorted(needs.capabilities) or [""]
     offers = [f"capabilities {', '.join(others)} and {last}" if others else f"capability {last}"] if last else []
     offers += [f"cpu {needs.cpu:g}"] if needs.cpu else []
@@ -220,24 +208,17 @@ def _options(capabilities: Collection[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, options)))
 
 
-def stage_opened() -> WhatIf:
-    """Say what to do while the stage is frozen or imports data, when every other action is refused."""
-    return WhatIf(
-        "open_stage",
-        "In an open stage it would go on where it stopped. An admin opens a frozen one with `onthedot thaw`, and one "
-        "that imports data with `onthedot import FILE --release`.",
-    )
-
-
-def ticks_on_time() -> WhatIf:
-    """Say what to look at when ticks are late."""
-    return WhatIf(
-        "check_ticks",
-        "It starts with the next tick. `onthedot doctor` says what stops the ticks: look at the planner and the "
-        "dispatcher, or restart `onthedot serve`.",
-    )
-
-
+_STAGE_OPENED: Final = WhatIf(
+    "open_stage",
+    "In an open stage it would go on where it stopped. An admin opens a frozen one with `onthedot thaw`, and one "
+    "that imports data with `onthedot import FILE --release`.",
+)
+"""While the stage is frozen or imports data, every other action is refused."""
+_TICKS_ON_TIME: Final = WhatIf(
+    "check_ticks",
+    "It starts with the next tick. `onthedot doctor` says what stops the ticks: look at the planner and the "
+    "dispatcher, or restart `onthedot serve`.",
+)
 LATE: Final = "scheduler_late"
 MOST_PARENTS: Final = 2
 """Failed parents that a redrive names."""
@@ -265,9 +246,9 @@ def what_if_of(engine: Engine, case: Situation, reasons: Sequence[Reason]) -> li
     """Return the actions that would help, and their effects. One whose facts cannot be read is left out."""
     codes = {reason.code.removeprefix(LAST_RUN) for reason in reasons}
     if STAGE_CLOSED in codes:
-        return [stage_opened()]
+        return [_STAGE_OPENED]
     found = [
-        *([ticks_on_time()] if LATE in codes else []),
+        *([_TICKS_ON_TIME] if LATE in codes else []),
         *_resume(engine, case),
         *_lift(case),
         *([_worker(case)] if UNABLE in codes else []),
@@ -298,7 +279,6 @@ def _lift(case: Situation) -> list[WhatIf | None]:
 
 
 def _worker(case: Situation) -> WhatIf | None:
-    """Say which worker would run it. None: what it needs is unknown."""
     needs = _needs(case)
     return None if needs is None else worker_started(case.run.pool, needs)
 
@@ -350,7 +330,7 @@ def _failed_parents(engine: Engine, run: Record) -> list[str]:
 
 
 def queue_state(engine: Engine, run: Record) -> QueueState | None:
-    """Read the backlog of a run's queue. None: the stage does not have its pool."""
+    """Return None when the stage does not have the pool."""
     if engine.deployment.pools.get(run.pool) is None:
         return None
     try:

@@ -1,7 +1,7 @@
 """Schedules: preview one before it is submitted, and forecast the runs of all that are stored."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Final, NotRequired
 
 from pydantic import Field
@@ -21,7 +21,7 @@ from onthedot.schedules.fields import ONLY_CRON, RULE_FIELDS, cron_with_h, new_s
 from onthedot.schedules.preview import FireTime, preview
 from onthedot.schedules.schedule import CronSchedule, check_start, next_fire, no_fire_problem
 from onthedot.schedules.zones import LAST_INSTANT
-from onthedot.statistics.forecast import Forecast, HeavyJob, forecast
+from onthedot.statistics.forecast import HeavyJob, forecast
 
 MAX_PREVIEW: Final = 1_000
 _COUNT: Final = 10
@@ -90,18 +90,8 @@ class ForecastView(TypedDict):
     complete_until: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """The next fire times of a schedule, and the jitter that may delay each of them."""
-
-    fires: Sequence[FireTime]
-    jitter_seconds: int
-    example: str | None = None
-    """The plain expression that stands for one with `H`, whose values the id of a job chooses."""
-
-
-def read_preview(document: dict[str, Any], now: int) -> Preview:
-    """Return the preview that a document asks for. Raise InvalidRequest, also for a schedule that never fires again."""
+def read_preview(document: dict[str, Any], now: int) -> PreviewView:
+    """Raise InvalidRequest, also for a schedule that never fires again."""
     problems = [
         *choice_problems(document, RULE_FIELDS),
         *schedule_problems(document, ONLY_CRON),
@@ -117,29 +107,27 @@ def read_preview(document: dict[str, Any], now: int) -> Preview:
     check_start(schedule, max(now, after))
     # The preview must end where the calendar does.
     bounded = replace(schedule, end_at=LAST_INSTANT - 1 if schedule.end_at is None else schedule.end_at)
-    example = schedule.rule.expression if cron_with_h(fields) and isinstance(schedule.rule, CronSchedule) else None
     fires = preview(bounded, after, fields.get("count", _COUNT))
     if not fires and next_fire(bounded, now) is None:
         raise InvalidRequest(no_fire_problem(schedule, now))
-    return Preview(fires, schedule.jitter_seconds, example)
+    view: PreviewView = {"fire_times": [_fire_time(fire, schedule.jitter_seconds) for fire in fires]}
+    if cron_with_h(fields) and isinstance(schedule.rule, CronSchedule):
+        view["example"] = schedule.rule.expression
+    return view
 
 
 def preview_schedule(context: RequestContext) -> PreviewView:
-    """Answer the next fire times of a schedule."""
-    found = read_preview(read_object(context.request.body, SMALL_BODY), context.engine.clock.now())
-    return preview_view(found.fires, found.jitter_seconds, found.example)
+    return read_preview(read_object(context.request.body, SMALL_BODY), context.engine.clock.now())
 
 
 def show_forecast(context: RequestContext) -> ForecastView:
-    """Answer the number of scheduled runs in each coming minute."""
     query = read_model(ForecastQuery, context.request.query)
-    return forecast_view(forecast(context.engine, context.tenant, query.minutes))
-
-
-def preview_view(fires: Sequence[FireTime], jitter_seconds: int, example: str | None = None) -> PreviewView:
-    """Return the next fire times of a schedule, and the example that stands for an expression with `H`."""
-    view: PreviewView = {"fire_times": [_fire_time(fire, jitter_seconds) for fire in fires]}
-    return view if example is None else {**view, "example": example}
+    found = forecast(context.engine, context.tenant, query.minutes)
+    return {
+        "minutes": [_minute(start, runs, found.heaviest.get(start, ())) for start, runs in found.minutes.items()],
+        "truncated": found.truncated,
+        "complete_until": show_time(found.complete_until),
+    }
 
 
 def _fire_time(fire: FireTime, jitter_seconds: int) -> FireTimeView:
@@ -148,23 +136,11 @@ def _fire_time(fire: FireTime, jitter_seconds: int) -> FireTimeView:
     return {"time": format_instant(fire.at), "local": fire.local, "note": "; ".join(notes) or None}
 
 
-def forecast_view(forecast: Forecast) -> ForecastView:
-    """Return the number of scheduled runs in each coming minute."""
-    minutes = [_minute(start, runs, forecast.heaviest.get(start, ())) for start, runs in forecast.minutes.items()]
-    return {
-        "minutes": minutes,
-        "truncated": forecast.truncated,
-        "complete_until": show_time(forecast.complete_until),
-    }
-
-
 def _minute(start: int, runs: int, heaviest: Sequence[HeavyJob]) -> MinuteView:
     view: MinuteView = {"time": format_instant(start), "runs": runs}
-    return {**view, "heaviest": [_heavy(one) for one in heaviest]} if runs else view
-
-
-def _heavy(job: HeavyJob) -> HeavyJobView:
-    return {"job_id": job.job_id, "name": job.name, "runs": job.runs}
+    if runs:
+        view["heaviest"] = [{"job_id": job.job_id, "name": job.name, "runs": job.runs} for job in heaviest]
+    return view
 
 
 ROUTES: Final = (

@@ -1,7 +1,6 @@
 """The choices that a client makes about a schedule, and their bounds.
 
-This module imports nothing heavy, so that the command line may know them. Other code imports them from the modules that
-work with them.
+This module imports nothing heavy, so that the command line may know them.
 """
 
 from dataclasses import dataclass

@@ -80,10 +80,7 @@ MINUTE_MS: Final = 60_000
 
 
 def fires_per_minute(schedule: Schedule, after: int, until: int, most: int | None = None) -> dict[int, int]:
-    """Return the number of fire times with `after < time < until`, by the start of their minute.
-
-    `most` limits the number of fire times, the earliest first.
-    """
+    """Count by the start of each minute. `most` limits the number of fire times, the earliest first."""
     rule = schedule.rule
     if isinstance(rule, EverySchedule) and rule.seconds * 1000 < MINUTE_MS:
         return _frequent(schedule, rule.seconds * 1000, after, until, most)

@@ -1,7 +1,7 @@
-"""Cron expressions: parsed once and strictly into the sets of `cron_sets`.
+"""Cron expressions: parsed once and strictly into the sets of `Cron`.
 
 An expression has five fields (minute, hour, day-of-month, month, day-of-week), is an alias, or is EventBridge's
-`cron(…)` (see `eventbridge`). The parser accepts:
+`cron(…)`. The parser accepts:
 
 - lists, ranges, `*/n`, `a-b/n`, `a/n` for `a-max/n`, JAN-DEC and SUN-SAT in any case. 7 and 0 are Sunday.
 - Ranges over the end: `22-2` is 22, 23, 0, 1 and 2. A step goes on over the end: `22-2/2` is 22, 0 and 2.
@@ -48,7 +48,6 @@ _UNITS: Final = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 
 
 def fields_of(text: str) -> list[str]:
-    """Return the six fields of an expression in upper case that starts with the wrapper. Raise BadCron."""
     if not text.endswith(")"):
         raise BadCron(f"has no ) at its end; write cron({text.removeprefix(PREFIX).strip()[:_ECHO]})")
     fields = text.removeprefix(PREFIX)[:-1].split()
@@ -67,7 +66,7 @@ def day_fields(day: str, weekday: str) -> tuple[Days, Weekdays]:
 
 
 def years_of(text: str) -> int | None:
-    """Return the years as a set, or None for all of them."""
+    """Return None for all years."""
     return None if text == "*" else numbers(YEAR, text)
 
 
@@ -121,7 +120,7 @@ _EVERY: Final = re.compile(r"@EVERY\s+(?:([0-9]{1,6})H)?(?:([0-9]{1,8})M)?(?:([0
 
 @lru_cache(maxsize=4096)
 def parse_cron(expression: str) -> Cron:
-    """Parse an expression. Raise BadCron, which says which field is wrong and what to write instead."""
+    """Raise BadCron, which says which field is wrong and what to write instead."""
     text = checked(expression)
     if text.startswith(PREFIX):
         minute, hour, day, month, weekday, year = fields_of(text)
@@ -140,7 +139,6 @@ def parse_cron(expression: str) -> Cron:
 
 
 def five_fields(text: str) -> list[str]:
-    """Return the five fields of an expression in upper case, or of an alias. Raise BadCron."""
     fields = (_unfold(text) if text.startswith("@") else text).split()
     if len(fields) != 5:
         how = "give 5: minute, hour, day-of-month, month, day-of-week"

@@ -88,13 +88,12 @@ def weekdays(text: str, spec: CronField = WEEKDAY) -> Weekdays:
 
 
 def matching_days(dates: Days, week: Weekdays, length: int, first: int) -> int:
-    """Return the matching days of a month of this length whose first day is this weekday (0 is Sunday)."""
+    """`first` is the weekday of the month's first day: 0 is Sunday."""
     by_number, by_weekday = days_by_number(dates, length, first), _days_by_weekday(week, length, first)
     return by_number & by_weekday if dates.starred or week.starred else by_number | by_weekday
 
 
 def days_by_number(dates: Days, length: int, first: int) -> int:
-    """Return the days of such a month that match the day-of-month field."""
     found = dates.numbers & (2 << length) - 2
     if dates.from_end:
         found |= sum(1 << length - n for n in range(length) if dates.from_end >> n & 1)
@@ -110,7 +109,6 @@ def _each(bits: int, length: int) -> list[int]:
 
 
 def _nearest_weekday(day: int, length: int, first: int) -> int:
-    """Return the day from Monday to Friday that is nearest to a day of the month, in the same month."""
     weekday = (first + day - 1) % 7
     if weekday == 0:
         return day + 1 if day < length else day - 2

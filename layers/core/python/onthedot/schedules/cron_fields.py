@@ -67,7 +67,7 @@ class CronField:
 
 
 def numbered(names: str, first: int) -> dict[str, int]:
-    """Return the names, in full and by three letters, with their numbers. The first name has the number `first`."""
+    """Names are found in full and by three letters."""
     numbers = list(enumerate(names.split(), first))
     return {name[:3]: number for number, name in numbers} | {name: number for number, name in numbers}
 
@@ -85,13 +85,11 @@ DAY_NAMES: Final = (DAY.name, WEEKDAY.name)
 
 
 def refuse(spec: CronField, item: str, trouble: str) -> BadCron:
-    """Return the error for an item of a field, for the caller to raise."""
     shown = item if len(item) <= _ECHO else item[:_ECHO] + "…"
     return BadCron(f"{spec.name} field: '{shown}' {trouble}")
 
 
 def numbers(spec: CronField, text: str) -> int:
-    """Parse a field of plain values into a set."""
     bits = 0
     for item in items(spec, text):
         bits |= plain_item(spec, item)
@@ -99,7 +97,7 @@ def numbers(spec: CronField, text: str) -> int:
 
 
 def items(spec: CronField, text: str) -> list[str]:
-    """Return the items of a list. Raise BadCron for an empty item, and for `*` or `?` beside others."""
+    """Raise BadCron for an empty item, and for `*` or `?` beside others."""
     found = text.split(",")
     for item in found:
         if not item:
@@ -123,7 +121,6 @@ def _unstarred(spec: CronField, item: str) -> str:
 
 
 def plain_item(spec: CronField, item: str) -> int:
-    """Parse a value, a range or a step into a set."""
     match = _ITEM.fullmatch(item)
     if match is None:
         raise refuse(spec, item, _hint(spec, item))
@@ -141,7 +138,6 @@ def plain_item(spec: CronField, item: str) -> int:
 
 
 def value(spec: CronField, item: str, text: str) -> int:
-    """Return the number of a value that is written as a number or by name."""
     if text in spec.names:
         return spec.names[text]
     if not text.isdigit():
@@ -171,7 +167,6 @@ def _bits(spec: CronField, low: int, high: int, step: int) -> int:
 
 
 def _narrow_step(spec: CronField, item: str, low: int, high: int, text: str) -> int:
-    """Return the step of a range that is written with its end."""
     step, written = _positive(spec, item, text), item.partition("/")[0]
     if low == high:
         raise refuse(spec, item, f"has a step but no range; write {low}")
@@ -194,7 +189,6 @@ def _wide_step(spec: CronField, item: str, low: int, text: str | None) -> int:
 
 
 def _interval(spec: CronField, low: int, step: int) -> str:
-    """Return what to write instead of a step that is larger than its field: one value, or an interval."""
     single = f"write {low} for once {spec.once}"
     if spec.unit is None or step * spec.unit[1] > _LONGEST_EVERY:
         return single
@@ -209,7 +203,6 @@ def _positive(spec: CronField, item: str, text: str) -> int:
 
 
 def _hint(spec: CronField, item: str) -> str:
-    """Return what to write instead of an item that cannot be read."""
     if spec.names and (short := _shortened(spec, item)) != item:
         return f"has a name that is too long; write {short}"
     plain = f"cannot be read; give {spec.choices}, a range a-b, a step a-b/n or */n, or a list of them"
@@ -253,7 +246,7 @@ class Cron:
     """Whether the expression covers all 24 hours."""
 
     def first_from(self, wall: int) -> int | None:
-        """Return the first matching wall at or after this one, or None if there is none within SEARCH_YEARS."""
+        """Return None if there is none within SEARCH_YEARS."""
         day, minute = divmod(wall, DAY_WALLS)
         found = self._day_from(day)
         if found == day:
@@ -263,7 +256,7 @@ class Cron:
         return None if found is None else found * DAY_WALLS + lowest(self.times)
 
     def _day_from(self, day: int) -> int | None:
-        """Return the first matching day at or after this one, both counted from 1970-01-01."""
+        """Days are counted from 1970-01-01."""
         if day + _EPOCH > date.max.toordinal():
             return None
         start = date.fromordinal(day + _EPOCH)
@@ -282,11 +275,10 @@ class Cron:
         return None
 
     def has_day(self, day: int) -> bool:
-        """Return whether the day, counted from 1970-01-01, matches."""
         return self._day_from(day) == day
 
     def count_days(self, first: int, behind: int) -> int:
-        """Return the number of matching days from `first` to before `behind`, both counted from 1970-01-01."""
+        """Count the matching days from `first` to before `behind`."""
         count = 0
         while first < behind:
             start = date.fromordinal(first + _EPOCH)
@@ -318,7 +310,6 @@ class CronOfYears(Cron):
 
     @property
     def last_year(self) -> int:
-        """The last of the years."""
         return self.years.bit_length() - 1
 
     def _day_from(self, day: int) -> int | None:
@@ -336,7 +327,6 @@ class CronOfYears(Cron):
         return None
 
     def count_days(self, first: int, behind: int) -> int:
-        """Return the number of matching days from `first` to before `behind`, both counted from 1970-01-01."""
         count = 0
         while first < behind and (year := _year_of(first)) is not None:
             end = min(behind, date(year + 1, 1, 1).toordinal() - _EPOCH)
@@ -347,12 +337,11 @@ class CronOfYears(Cron):
 
 
 def kind_of_month(length: int, first: int) -> int:
-    """Return the index of a kind of month in `Cron.days`. `first` is the weekday of its first day, 0 for Sunday."""
+    """Return its index in `Cron.days`. `first` is the weekday of its first day, 0 for Sunday."""
     return (length - 28) * 7 + first
 
 
 def lowest(bits: int) -> int:
-    """Return the smallest number of a set that is not empty."""
     return (bits & -bits).bit_length() - 1
 
 

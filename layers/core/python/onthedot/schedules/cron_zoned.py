@@ -10,9 +10,7 @@ where clocks change by whole hours, the time between two fires stays the same. F
 
 from typing import Final
 
-from onthedot.schedules.choices import DstPolicy as DstPolicy  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import Gap as Gap  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import Overlap as Overlap  # noqa: PLC0414 - also from here
+from onthedot.schedules.choices import DstPolicy, Gap, Overlap
 from onthedot.schedules.cron_fields import SEARCH_YEARS, Cron
 from onthedot.schedules.zones import LAST_INSTANT, WALL_MS, Stretch, Zone
 
@@ -23,10 +21,7 @@ DEFAULT_DST: Final = DstPolicy()
 
 
 def next_instant(cron: Cron, zone: Zone, dst: DstPolicy, after: int) -> int | None:
-    """Return the first fire time strictly after this instant, and not before 1970.
-
-    Return None if there is none within SEARCH_YEARS.
-    """
+    """Return the first fire time after this instant and from 1970 on. None: there is none within SEARCH_YEARS."""
     after = max(after, -1)
     here = zone.stretch(max(after, 0))
     again = cron.every_hour or dst.overlap is Overlap.TWICE

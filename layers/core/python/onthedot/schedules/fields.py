@@ -23,7 +23,7 @@ Rule = CronSchedule | EverySchedule
 
 
 def new_recurrence(fields: Fields, now: int) -> Recurrence | None:
-    """Return the recurrence in the fields, or None for a job that does not recur. Raise BadSchedule."""
+    """Return None for a job that does not recur. Raise BadSchedule."""
     if not any(name in fields for name in RULE_FIELDS):
         return None
     return Recurrence(
@@ -35,16 +35,13 @@ def new_recurrence(fields: Fields, now: int) -> Recurrence | None:
 
 
 def cron_with_h(fields: Fields) -> str | None:
-    """Return the cron expression if it has an `H`, which is resolved anew when the job has its id."""
+    """Return the expression if it has an `H`, which is resolved anew when the job has its id."""
     expression: str | None = fields.get("cron")
     return expression if expression is not None and has_h(expression) else None
 
 
 def fire_instant(fields: Fields) -> int | None:
-    """Return the instant of `at`, by `timezone` and `dst` if it is a local time. Raise InvalidRequest.
-
-    `timezone` and `dst` are refused beside an `at` with an offset, which they cannot change.
-    """
+    # `timezone` and `dst` are refused beside an `at` with an offset, which they cannot change.
     at: int | LocalTime | None = fields.get("at")
     if isinstance(at, LocalTime):
         name = fields.get("timezone") or at.timezone
@@ -58,7 +55,7 @@ def fire_instant(fields: Fields) -> int | None:
 
 
 def new_schedule(fields: Fields, now: int) -> Schedule:
-    """Return the schedule in fields that have `cron` or `every`, with `H` as for an example. Raise BadSchedule."""
+    """Resolve `H` as for an example. Raise BadSchedule."""
     rule: Rule
     if "every" in fields:
         rule = schedules.every(fields["every"], now, fields.get("start_at"))
@@ -69,10 +66,7 @@ def new_schedule(fields: Fields, now: int) -> Schedule:
 
 
 def changed_recurrence(present: Recurrence, fields: Fields, job_id: str, now: int) -> Recurrence:
-    """Return the present recurrence of a job with the fields that were sent changed.
-
-    Raise BadSchedule, and InvalidRequest for fields that do not go with the rule.
-    """
+    """Raise BadSchedule, and InvalidRequest for fields that do not go with the rule."""
     return Recurrence(
         schedule=_changed_schedule(present.schedule, fields, job_id, now),
         misfire=_misfire(present.misfire, fields),
@@ -105,10 +99,7 @@ def _changed_rule(present: Schedule, start_at: int | None, expression: str | Non
 
 
 def _starts_anew(before: int | None, after: int | None, now: int) -> bool:
-    """Return whether an interval must count from a new instant. An interval counts from `start_at`.
-
-    So it begins anew when the client sends a new `start_at`, or removes one that is still in the future.
-    """
+    # An interval counts from `start_at`: from a new one, or anew when one in the future is removed.
     return before != after and (after is not None or (before or 0) > now)
 
 
@@ -121,7 +112,6 @@ def _misfire(present: Misfire, fields: Fields) -> Misfire:
 
 
 def told(recurrence: Recurrence) -> dict[str, Any]:
-    """Return the recurrence in fields that a client can send again."""
     schedule = recurrence.schedule
     return {
         **_rule(schedule.rule),

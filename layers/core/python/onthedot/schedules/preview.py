@@ -84,10 +84,7 @@ def _jump(rule: CronSchedule, previous: int, at: int) -> list[str]:
 
 
 def _repeats(local: datetime, *, both: bool) -> list[str]:
-    """Say that clocks show this time twice.
-
-    The second time the datetime has fold=1, and a smaller offset from UTC.
-    """
+    # The second time the datetime has fold=1, and a smaller offset from UTC.
     twin = local.replace(fold=1)
     if local.fold == 0 and (twin.utcoffset() or timedelta()) >= (local.utcoffset() or timedelta()):
         return []

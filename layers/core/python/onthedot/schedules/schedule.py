@@ -6,12 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from onthedot.core.errors import InvalidRequest, Problem
-from onthedot.schedules.choices import DAY_MS as DAY_MS  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import MAX_AHEAD_MS as MAX_AHEAD_MS  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import MAX_JITTER_SECONDS, DstPolicy, Gap, Overlap
-from onthedot.schedules.choices import Misfire as Misfire  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import MisfirePolicy as MisfirePolicy  # noqa: PLC0414 - also from here
-from onthedot.schedules.choices import OverlapPolicy as OverlapPolicy  # noqa: PLC0414 - also from here
+from onthedot.schedules.choices import (
+    DAY_MS,
+    MAX_AHEAD_MS,
+    MAX_JITTER_SECONDS,
+    DstPolicy,
+    Gap,
+    Misfire,
+    MisfirePolicy,
+    Overlap,
+    OverlapPolicy,
+)
 from onthedot.schedules.cron import parse_cron
 from onthedot.schedules.cron_fields import SEARCH_YEARS, CronOfYears
 from onthedot.schedules.cron_zoned import DEFAULT_DST, next_instant
@@ -23,10 +28,7 @@ UTC_NAME: Final = "UTC"
 
 @dataclass(frozen=True, slots=True)
 class CronSchedule:
-    """A rule that fires when clocks in the zone show a time of the expression.
-
-    Raise BadCron or BadTimezone when it is built.
-    """
+    """A rule that fires when clocks in the zone show a time. Raise BadCron or BadTimezone when it is built."""
 
     expression: str
     timezone: str = UTC_NAME
@@ -37,7 +39,6 @@ class CronSchedule:
         zone(self.timezone)
 
     def next_after(self, after: int) -> int | None:
-        """Return the first fire time strictly after this instant, or None."""
         return next_instant(parse_cron(self.expression), zone(self.timezone), self.dst, after)
 
 
@@ -53,7 +54,6 @@ class EverySchedule:
             raise BadSchedule("every", "is too small; give 1 or more seconds")
 
     def next_after(self, after: int) -> int | None:
-        """Return the first fire time strictly after this instant."""
         if after < self.anchor_ms:
             return self.anchor_ms
         period = self.seconds * 1000
@@ -78,12 +78,12 @@ class Schedule:
 
 
 def every(seconds: int, created_at: int, start_at: int | None = None) -> EverySchedule:
-    """Return the rule of a job that is created now. It fires first at `start_at`, or else an interval from now."""
+    """Fire first at `start_at`, or else an interval from now."""
     return EverySchedule(seconds, created_at + seconds * 1000 if start_at is None else start_at)
 
 
 def next_fire(schedule: Schedule, after: int) -> int | None:
-    """Return the first fire time strictly after this instant, or None when there is none left."""
+    """Return the first fire time strictly after this instant."""
     if schedule.start_at is not None:
         after = max(after, schedule.start_at - 1)
     at = schedule.rule.next_after(after)
@@ -100,15 +100,11 @@ def fires_between(schedule: Schedule, after: int, until: int, limit: int) -> lis
 
 
 def contains(schedule: Schedule, nominal: int) -> bool:
-    """Return whether this is a fire time of the schedule."""
     return next_fire(schedule, nominal - 1) == nominal
 
 
 def skipped_between(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
-    """Return the first `limit` times with `after < time < until` that clocks jump over and that are skipped (`skip`).
-
-    The work depends on the changes of the clocks in the window and not on the number of fire times.
-    """
+    """Return times that clocks jump over and that are skipped. The work depends on the changes of the clocks alone."""
     rule = schedule.rule
     if not isinstance(rule, CronSchedule) or rule.dst.gap is not Gap.SKIP:
         return []
@@ -124,7 +120,7 @@ def skipped_between(schedule: Schedule, after: int, until: int, limit: int) -> l
 
 
 def jittered(job_id: str, nominal: int, jitter_seconds: int) -> int:
-    """Return the nominal time with its jitter, 0 to `jitter_seconds`. It is always the same for a job and a time."""
+    """Return the nominal time with its jitter, which is always the same for a job and a time."""
     if jitter_seconds <= 0:
         return nominal
     digest = hashlib.blake2b(f"{job_id}@{nominal}".encode(), digest_size=8).digest()
@@ -132,7 +128,6 @@ def jittered(job_id: str, nominal: int, jitter_seconds: int) -> int:
 
 
 def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
-    """Return the schedule as JSON values, without defaults so that it stays small."""
     rule = schedule.rule
     if isinstance(rule, EverySchedule):
         record: dict[str, Any] = {"every": rule.seconds, "anchor": rule.anchor_ms}
@@ -150,7 +145,7 @@ def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
 
 
 def schedule_from_json(record: Mapping[str, Any]) -> Schedule:
-    """Return the schedule that `to_json` wrote. Its numbers may come back as any integral type."""
+    """Numbers may come back as any integral type."""
     rule: CronSchedule | EverySchedule
     if "every" in record:
         rule = EverySchedule(int(record["every"]), int(record["anchor"]))
@@ -182,7 +177,6 @@ class Recurrence:
 
 
 def with_expression(recurrence: Recurrence, expression: str) -> Recurrence:
-    """Return the recurrence with another cron expression. Raise BadCron."""
     schedule = recurrence.schedule
     if not isinstance(schedule.rule, CronSchedule):
         return recurrence
@@ -191,7 +185,7 @@ def with_expression(recurrence: Recurrence, expression: str) -> Recurrence:
 
 
 def recurrence_to_json(recurrence: Recurrence) -> dict[str, Any]:
-    """Return the recurrence as JSON values, without defaults so that it stays small."""
+    """Defaults are left out, so that it stays small."""
     record = schedule_to_json(recurrence.schedule)
     if recurrence.misfire != DEFAULT_MISFIRE:
         record["misfire"] = [recurrence.misfire.policy, recurrence.misfire.grace_seconds]
@@ -203,7 +197,6 @@ def recurrence_to_json(recurrence: Recurrence) -> dict[str, Any]:
 
 
 def recurrence_from_json(record: Mapping[str, Any]) -> Recurrence:
-    """Return the recurrence that `to_json` wrote."""
     policy, grace = record.get("misfire", (DEFAULT_MISFIRE.policy, DEFAULT_MISFIRE.grace_seconds))
     return Recurrence(
         schedule_from_json(record),
@@ -237,7 +230,6 @@ def milliseconds_hint(instant: int) -> str:
 
 
 def check_start(schedule: Schedule, now: int) -> None:
-    """Raise InvalidRequest when the schedule starts beyond the window."""
     if schedule.start_at is not None and schedule.start_at > now + MAX_AHEAD_MS:
         raise InvalidRequest(Problem("start_at", "is more than 10 years ahead; give an earlier time"))
 

@@ -28,7 +28,7 @@ _FIELDS: Final = (
 
 
 def has_h(expression: str) -> bool:
-    """Return whether one of the items of five fields is an `H`. EventBridge's `cron(…)` has none."""
+    """EventBridge's `cron(…)` has none."""
     return _HAS_H.match(expression) is not None
 
 
@@ -82,7 +82,7 @@ def _step(spec: CronField, item: str, span: int, step: int) -> int:
 
 
 def _values(number: int, low: int, high: int, step: int | None, hash_id: str) -> list[int | str]:
-    """Return the values that croniter chooses, or `["*"]` for all values of the field."""
+    """`["*"]` stands for all values of the field."""
     from croniter import croniter  # type: ignore[import-untyped] # noqa: PLC0415 - only expressions with H need it
 
     item = f"H({low}-{high})" + ("" if step is None else f"/{step}")

@@ -50,14 +50,13 @@ class Zone:
     info: ZoneInfo
 
     def stretch(self, instant: int) -> Stretch:
-        """Return the stretch that this instant lies in. It must not be before 1970."""
+        # The instant must not be before 1970.
         for stretch in _stretches(self, instant // _CHUNK_MS):
             if instant < stretch.end:
                 return stretch
         raise AssertionError("stretches cover their chunk")
 
     def local(self, instant: int) -> datetime:
-        """Return the local time of the instant."""
         return moment_of(instant).astimezone(self.info)
 
     def offset(self, instant: int) -> int:
@@ -68,7 +67,7 @@ class Zone:
 
 @lru_cache(maxsize=1024)
 def zone(name: str) -> Zone:
-    """Return the zone of this IANA name. Raise BadTimezone when there is none in this spelling."""
+    """Raise BadTimezone."""
     if name not in known_timezones():
         raise BadTimezone(_unknown(name))
     return Zone(name, ZoneInfo(name))
@@ -76,7 +75,6 @@ def zone(name: str) -> Zone:
 
 @lru_cache(maxsize=1)
 def known_timezones() -> frozenset[str]:
-    """Return the names that this installation knows. They are cached, because listing them takes milliseconds."""
     return frozenset(available_timezones()) - _PLACELESS
 
 
@@ -88,7 +86,7 @@ def _unknown(name: str) -> str:
 
 
 def _nearest(name: str) -> str | None:
-    """Return the zone whose whole name or whose city is most similar to this, in any case."""
+    """Compare with whole names and with cities, in any case."""
     spelling = name.strip().replace(" ", "_").casefold()
     spelled = {key.rpartition("/")[2].casefold(): key for key in sorted(known_timezones(), reverse=True) if "/" in key}
     spelled |= {key.casefold(): key for key in sorted(known_timezones())}
@@ -98,10 +96,7 @@ def _nearest(name: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def _stretches(place: Zone, chunk: int) -> tuple[Stretch, ...]:
-    """Return the stretches that cover a chunk of time, in order.
-
-    Changes of the clocks shortly before the chunk are found too.
-    """
+    # Changes of the clocks shortly before the chunk are found too.
     first, end = chunk * _CHUNK_MS, (chunk + 1) * _CHUNK_MS
     start = first - _STEP_MS
     offset, shown, found = place.offset(start), 0, []

@@ -1,1 +1,0 @@
-"""Code that all calls share: requests and responses, routes, errors, bodies, times and the OpenAPI document."""
