@@ -19,19 +19,10 @@ from onthedot.core.start import Done, Redeliver, Verdict
 from onthedot.core.traces import span_id_of
 from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.settings import WorkerSettings
-from onthedot.targets.types import (
-    INTERNAL,
-    TYPES,
-    AwsTarget,
-    GrpcTarget,
-    HttpTarget,
-    LambdaTarget,
-    PythonTarget,
-    ShellTarget,
-    Target,
-)
+from onthedot.targets.types import INTERNAL, PUSHED
 from tests.builders import VirtualClock, a_run
 from tests.handlers.conftest import BUCKET, Cloud, Context
+from tests.unit.targets.samples import OF_EACH_TYPE
 
 
 def record(run_id: str, body: str | None = None) -> dict[str, Any]:
@@ -128,22 +119,8 @@ def test_an_empty_batch_is_nothing_to_do(worker: ModuleType) -> None:
     assert worker.handle({"Records": []}, Context()) == failures()
 
 
-CALLS: dict[str, Target] = {
-    "http": HttpTarget("http://127.0.0.1:9/"),
-    "grpc": GrpcTarget("127.0.0.1:9", "package.Service/Method"),
-    "lambda": LambdaTarget("not-allowed"),
-    "aws": AwsTarget("sqs", "SendMessage"),
-    "shell": ShellTarget(("true",)),
-    "python": PythonTarget("handler"),
-}
-
-
-def test_the_cases_have_every_target_type_that_users_can_name() -> None:
-    assert set(CALLS) == set(TYPES) - INTERNAL
-
-
 def perform(worker: ModuleType, kind: str) -> Answer:
-    call = Call("run", "job", 1, 0, Definition(CALLS[kind]), b"{}", 1_000)
+    call = Call("run", "job", 1, 0, Definition(OF_EACH_TYPE[kind]), b"{}", 1_000)
     answer: Answer = worker._executor.performer.perform(call)
     return answer
 
@@ -151,7 +128,6 @@ def perform(worker: ModuleType, kind: str) -> Answer:
 @pytest.mark.parametrize("kind", ["http", "grpc"])
 def test_it_calls_over_the_network_but_not_its_own_machine(worker: ModuleType, kind: str) -> None:
     assert "127.0.0.1" in str(perform(worker, kind).error)
-    assert perform(worker, kind).error_class != "unsupported"
 
 
 @pytest.mark.parametrize("kind", ["lambda", "aws"])
@@ -159,7 +135,12 @@ def test_it_calls_of_aws_what_the_stage_allows(worker: ModuleType, kind: str) ->
     assert perform(worker, kind).error_class == "not_allowed"
 
 
-@pytest.mark.parametrize("kind", ["shell", "python"])
+@pytest.mark.parametrize("kind", sorted(PUSHED - INTERNAL))
+def test_it_performs_every_type_of_the_push_pools(worker: ModuleType, kind: str) -> None:
+    assert perform(worker, kind).error_class != "unsupported"
+
+
+@pytest.mark.parametrize("kind", sorted(OF_EACH_TYPE.keys() - PUSHED))
 def test_programs_and_handlers_are_for_pull_workers(worker: ModuleType, kind: str) -> None:
     answer = perform(worker, kind)
     assert (answer.error_class, answer.retryable) == ("unsupported", False)

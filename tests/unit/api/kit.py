@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 from onthedot.access.ports import Principal
 from onthedot.api.http import Request, Response
 from onthedot.api.router import handle
+from onthedot.targets.types import PULLED
 from tests.builders import World
 
 URL = "https://example.com/hook"
@@ -114,7 +115,7 @@ class PullWorker:
 
 def a_worker(api: Api, *capabilities: str, **fields: Any) -> PullWorker:
     """A registered worker that can do what pull workers usually do, and this."""
-    offered = ["http", "grpc", "shell", "python", *capabilities]
+    offered = [*sorted(PULLED), *capabilities]
     response = api.send("POST", "/v1/workers/register", capabilities=offered, **fields)
     assert response.status == 201, response.body
     return PullWorker(api, str(response.body["worker_id"]))

@@ -45,15 +45,13 @@ class BadTypes(OnthedotError):
 
 
 class UnaryMethod:
-    """A unary method with the types of its request and reply."""
-
     def __init__(self, descriptor: Any, pool: DescriptorPool) -> None:
         self._request: type[Message] = GetMessageClass(descriptor.input_type)
         self._reply: type[Message] = GetMessageClass(descriptor.output_type)
         self._pool = pool
 
     def encode(self, payload: bytes) -> bytes:
-        """Return the request as bytes. Raise ReflectionRefused when the payload is not JSON of the request's type."""
+        """Raise ReflectionRefused when the payload is not JSON of the request's type."""
         text = b"{}" if payload.strip() in _NO_MESSAGE else payload
         name = self._request.DESCRIPTOR.full_name
         if text.lstrip()[:1] == b"[" and not name.startswith("google.protobuf."):
@@ -62,9 +60,8 @@ class UnaryMethod:
         try:
             return json_format.Parse(text, self._request(), descriptor_pool=self._pool).SerializeToString()
         except (json_format.ParseError, ValueError, TypeError, RecursionError) as error:
-            raise ReflectionRefused(
-                f"the payload is not a {name}: {printable(str(error), 300)}", "bad_request"
-            ) from None
+            why = f"the payload is not a {name}: {printable(str(error), 300)}"
+            raise ReflectionRefused(why, "bad_request") from None
 
     def decode(self, reply: bytes) -> str | None:
         """Return the reply as JSON, or None when JSON cannot express it: the call succeeded all the same.
@@ -96,7 +93,7 @@ class Types:
                 self._add(left.pop(name))
 
     def method(self, service: str, name: str) -> UnaryMethod:
-        """Return a method. Raise ReflectionRefused when there is no such unary method."""
+        """Raise ReflectionRefused when there is no such unary method."""
         try:
             method: Any = self._pool.FindServiceByName(service).methods_by_name[name]
         except KeyError:
@@ -125,11 +122,7 @@ def _names(scope: FileDescriptorProto | DescriptorProto) -> Iterator[str]:
 
 
 def fetch_types(service: str, reflect: Reflect) -> Types:
-    """Ask for the file of the service, then for the files that it needs, and so on.
-
-    Raise ReflectionRefused when the server knows no such service, and BadTypes when its answers cannot be read or are
-    too many.
-    """
+    """Ask for the file of the service, and for those that it needs. Raise ReflectionRefused and BadTypes."""
     files: dict[str, FileDescriptorProto] = {}
     questions = [ServerReflectionRequest(file_containing_symbol=service)]
     while questions:
