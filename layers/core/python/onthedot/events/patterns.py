@@ -31,7 +31,7 @@ Branch = dict[tuple[str, ...], Sequence[Any]]
 
 
 def branches(pattern: dict[str, Any]) -> list[Branch]:
-    """Return all branches of a pattern. No branch may name a field twice."""
+    """Return every combination of the alternatives. None of them may name a field twice."""
     return _through(pattern, (), [{}])
 
 
@@ -252,7 +252,7 @@ _Exact = str | None
 
 
 def index_keys(pattern: dict[str, Any]) -> tuple[Key, ...]:
-    """Return the keys under which to store a pattern that `check` accepts: at most 25, in a fixed order."""
+    """Return the keys under which to store a pattern that `check` accepts: at most MOST_KEYS, in a fixed order."""
     pairs = {pair for branch in branches(pattern) for pair in _pairs(branch)}
     narrowed = (
         pairs,
