@@ -6,7 +6,7 @@ Nothing here recurses, so the longest chain that a workflow may have cannot exha
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, reduce
 from graphlib import CycleError, TopologicalSorter
@@ -15,20 +15,14 @@ from itertools import islice
 from operator import or_
 from typing import Final
 
-from onthedot.core.choices import MAX_JOBS as MAX_JOBS  # noqa: PLC0414 - also from here
+from onthedot.core.choices import MAX_JOBS
 from onthedot.core.errors import Problem
-from onthedot.core.lifecycle import closed, concluded, cut
-from onthedot.core.listing import failed_under
-from onthedot.core.moves import Expect, Move
-from onthedot.core.records import TERMINAL, Record, Status
-from onthedot.core.slots import Deployment
-from onthedot.jobs import changes
+from onthedot.core.records import TERMINAL, Status
 
 Edges = Sequence[Sequence[int]]
 
 
 def children_of(parents: Edges) -> list[list[int]]:
-    """Return the same edges, read from the other end."""
     children: list[list[int]] = [[] for _ in parents]
     for child, its_parents in enumerate(parents):
         for parent in its_parents:
@@ -86,7 +80,7 @@ def _shortest(tangle: int, up: Mapping[int, int]) -> list[int]:
 
 
 def _cycle_from(start: int, up: Mapping[int, int], among: int, shorter_than: int) -> list[int]:
-    """Return the shortest cycle through this position, or an empty list if there is none that is so short."""
+    """Return the shortest cycle through this position, or an empty list if all are too long."""
     rings: list[int] = []
     for ring in islice(_rings(start, up, among), shorter_than - 1):
         if _has(ring, start):
@@ -122,7 +116,6 @@ def _has(bits: int, position: int) -> bool:
 
 
 def _numbered(bits: int) -> Iterator[int]:
-    """Yield the members of a set, ascending."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1
@@ -136,11 +129,11 @@ not take seconds."""
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A job of a workflow as the graph knows it: its key, and the keys of the jobs that it waits for."""
+    """A job of a workflow as the graph knows it."""
 
     key: str
     depends_on: tuple[str, ...] = ()
-    """The keys of the jobs whose end it waits for."""
+    """The keys of the jobs that it waits for."""
 
 
 @dataclass(frozen=True)
@@ -152,24 +145,13 @@ class Graph:
 
     nodes: tuple[Node, ...]
 
-    def parents_of(self, key: str) -> tuple[str, ...]:
-        """Return the jobs that this one waits for. Raise KeyError if there is no such job."""
-        return self._named(self._parents[self._positions[key]])
-
     def children_of(self, key: str) -> tuple[str, ...]:
         """Return the jobs that wait for this one. Raise KeyError if there is no such job."""
-        return self._named(self._children[self._positions[key]])
+        return tuple(self.nodes[position].key for position in self._children[self._positions[key]])
 
     def roots(self) -> tuple[str, ...]:
         """Return the jobs that wait for no other."""
-        return tuple(node.key for node, parents in zip(self.nodes, self._parents, strict=True) if not parents)
-
-    def leaves(self) -> tuple[str, ...]:
-        """Return the jobs that no other waits for."""
-        return tuple(node.key for node, children in zip(self.nodes, self._children, strict=True) if not children)
-
-    def _named(self, positions: Sequence[int]) -> tuple[str, ...]:
-        return tuple(self.nodes[position].key for position in positions)
+        return tuple(node.key for node in self.nodes if not node.depends_on)
 
     @cached_property
     def _positions(self) -> Mapping[str, int]:
@@ -268,10 +250,7 @@ class _Hints:
         self._left = MAX_HINTS
 
     def instead_of(self, key: str, waiting: str) -> str:
-        """Return what to write instead of the key.
-
-        This is never the key of the waiting job, because no job can wait for itself.
-        """
+        """Return what to write instead of the key, which is never the key of the waiting job."""
         self._left -= 1
         close = get_close_matches(key[:64].strip().casefold(), self._spelled, n=2) if self._left >= 0 else []
         others = [self._spelled[name] for name in close if self._spelled[name] != waiting]
@@ -298,14 +277,12 @@ _UNSTARTED: Final = frozenset({Status.WAITING, Status.PENDING, Status.DISPATCHED
 
 @dataclass(frozen=True, slots=True)
 class WorkflowProgress:
-    """The number of a workflow's jobs by status, and the status of the workflow itself."""
+    """The number of a workflow's jobs, and the status of the workflow itself."""
 
     total: int
-    """Number of its jobs."""
     ended: int
-    """Number of jobs that have ended."""
     by_status: Mapping[str, int]
-    """Number of jobs in each status, by its name. Statuses without a job are left out."""
+    """Statuses without a job are left out."""
     status: Status
     """The status of the workflow itself."""
 
@@ -332,61 +309,3 @@ def _status(present: set[str]) -> Status:
         return Status.CANCELLED
     # A job that was skipped by its own rules does not keep the workflow from succeeding.
     return Status.SKIPPED if present == {Status.SKIPPED} else Status.SUCCEEDED
-
-
-WHY: Final[Mapping[Status, str]] = {
-    Status.FAILED: "its workflow could not be made",
-    Status.SKIPPED: "its workflow was skipped",
-    Status.CANCELLED: "its workflow was cancelled",
-    Status.DELETED: "its workflow was deleted",
-}
-
-
-def ended_with_workflow(job: Record) -> bool:
-    """Return whether the end of its workflow's run ended this job, or kept it from being made."""
-    return job.status in TERMINAL and (job.reason or "").startswith(tuple(WHY.values()))
-
-
-def was_made(run: Record) -> bool:
-    """Return whether an ended run had made its whole graph."""
-    return bool(run.attempts) and run.attempts[-1].outcome == "succeeded"
-
-
-def end_of(job: Record, run_ended: Status, because: str | None, now: int, deployment: Deployment) -> Move | None:
-    """End a job with its workflow, or ask its running attempt to stop. Return None when there is nothing to do."""
-    if job.status in TERMINAL:
-        return None
-    why = _why(run_ended, because)
-    if job.status is not Status.WAITING:
-        move = changes.cancel(job, now, deployment)
-        return move if move is None or move.to is Status.RUNNING else _with_reason(move, why)
-    to = _end_status(run_ended)
-    ended = {**concluded(job, now, deployment), "reason": why, "waits_for": None}
-    if to is Status.FAILED:
-        ended["failed_under"] = failed_under(job.tenant, job.run_id)
-    return Move(job.run_id, Expect(frozenset({Status.WAITING}), {"dependents": job.dependents}), to, ended)
-
-
-def never_made(job: Record, run_ended: Status, because: str | None, now: int, deployment: Deployment) -> Record:
-    """Return an ended record that takes the id of a job, so that a worker that makes the graph late cannot make it."""
-    to = _end_status(run_ended)
-    return replace(
-        job,
-        status=to,
-        waits_for=frozenset(),
-        reason=_why(run_ended, because),
-        failed_under=failed_under(job.tenant, job.run_id) if to is Status.FAILED else None,
-        **closed(now, deployment),
-    )
-
-
-def _with_reason(move: Move, why: str) -> Move:
-    return replace(move, changes={**move.changes, "reason": why})
-
-
-def _end_status(run_ended: Status) -> Status:
-    return Status.CANCELLED if run_ended is Status.DELETED else run_ended
-
-
-def _why(run_ended: Status, because: str | None) -> str:
-    return cut(f"{WHY[run_ended]}{f': {because}' if because else ''}")

@@ -44,7 +44,6 @@ class Member:
 
     @property
     def gates(self) -> Sequence[str]:
-        """The gates that the job names, in the order of the request."""
         named: Sequence[str] = self.record.get("gates", ())
         return named
 
