@@ -5,123 +5,19 @@ Nothing here recurses, so the longest chain that a workflow may have cannot exha
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property, reduce
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from heapq import heapify, heappop, heappush
 from itertools import islice
-from operator import or_
 from typing import Final
 
 from onthedot.core.choices import MAX_JOBS
 from onthedot.core.errors import Problem
 from onthedot.core.records import TERMINAL, Status
 
-Edges = Sequence[Sequence[int]]
-
-
-def children_of(parents: Edges) -> list[list[int]]:
-    children: list[list[int]] = [[] for _ in parents]
-    for child, its_parents in enumerate(parents):
-        for parent in its_parents:
-            children[parent].append(child)
-    return children
-
-
-def parents_first(parents: Edges) -> list[int]:
-    """Return the positions, parents before children and otherwise ascending.
-
-    Positions in a cycle and their descendants are left out.
-    """
-    sorter = TopologicalSorter(dict(enumerate(parents)))
-    with suppress(CycleError):  # documented: the sorter still gives all positions that no cycle blocks
-        sorter.prepare()
-    # graphlib gives the ready positions in any order. The heap makes the order deterministic.
-    ready = list(sorter.get_ready())
-    heapify(ready)
-    found = []
-    while ready:
-        found.append(position := heappop(ready))
-        sorter.done(position)
-        for following in sorter.get_ready():
-            heappush(ready, following)
-    return found
-
-
-def shortest_cycles(parents: Edges) -> list[list[int]]:
-    """Return the shortest cycle of each tangle. A tangle is a set of positions that all wait for each other.
-
-    A cycle leads from child to parent and begins with its lowest position. Of several shortest cycles it is one whose
-    first position is lowest. graphlib reports one cycle of any length, and a person needs the shortest. Without cycles
-    this costs no more than `parents_first`. With cycles, the search begins at each position in them. A set of positions
-    is an int with a bit for each position, because a dense graph would take seconds otherwise.
-    """
-    children = children_of(parents)
-    left = sorted(set(range(len(parents))) - set(parents_first(parents)) - set(parents_first(children)))
-    up, down = ({position: _bits(edges[position]) for position in left} for edges in (parents, children))
-    among, seen, found = _bits(left), 0, []
-    for start in left:
-        tangle = _union(_rings(start, up, among)) & _union(_rings(start, down, among)) if not _has(seen, start) else 0
-        seen |= tangle
-        if tangle:
-            found.append(_shortest(tangle, up))
-    return found
-
-
-def _shortest(tangle: int, up: Mapping[int, int]) -> list[int]:
-    best: list[int] = []
-    for start in _numbered(tangle):
-        # The search from a lower position has found the cycles through it.
-        among = tangle >> start << start
-        best = _cycle_from(start, up, among, shorter_than=len(best) or among.bit_count() + 1) or best
-    return best
-
-
-def _cycle_from(start: int, up: Mapping[int, int], among: int, shorter_than: int) -> list[int]:
-    """Return the shortest cycle through this position, or an empty list if all are too long."""
-    rings: list[int] = []
-    for ring in islice(_rings(start, up, among), shorter_than - 1):
-        if _has(ring, start):
-            # Follow the cycle from its end: from each ring take the lowest position that has an edge to the position
-            # after it.
-            back = [start]
-            for before in reversed(rings):
-                back.append(next(position for position in _numbered(before) if _has(up[position], back[-1])))
-            return [start, *back[:0:-1]]
-        rings.append(ring)
-    return []
-
-
-def _rings(start: int, edges: Mapping[int, int], among: int) -> Iterator[int]:
-    """Yield the positions that can be reached in one step, then the positions that need two steps, and so on."""
-    ring = seen = edges[start] & among
-    while ring:
-        yield ring
-        ring = _union(edges[position] for position in _numbered(ring)) & among & ~seen
-        seen |= ring
-
-
-def _bits(positions: Iterable[int]) -> int:
-    return _union(1 << position for position in positions)
-
-
-def _union(sets: Iterable[int]) -> int:
-    return reduce(or_, sets, 0)
-
-
-def _has(bits: int, position: int) -> bool:
-    return bool(bits >> position & 1)
-
-
-def _numbered(bits: int) -> Iterator[int]:
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
-
-
+MAX_CYCLES: Final = 10
+"""Most cycles that are reported. The search for each looks at all edges."""
 MAX_HINTS: Final = 20
 """Most unknown keys that get a hint. A hint compares the key with all keys, and a request with many unknown keys must
 not take seconds."""
@@ -163,21 +59,19 @@ class Graph:
 
     @cached_property
     def _children(self) -> list[list[int]]:
-        return children_of(self._parents)
+        children: list[list[int]] = [[] for _ in self.nodes]
+        for child, its_parents in enumerate(self._parents):
+            for parent in its_parents:
+                children[parent].append(child)
+        return children
 
     @cached_property
     def _order(self) -> list[int]:
-        found = parents_first(self._parents)
-        if len(found) < len(self.nodes):
-            raise ValueError("the jobs wait for each other; check them first")
-        return found
+        return list(TopologicalSorter(dict(enumerate(self._parents))).static_order())
 
 
 def order(graph: Graph) -> list[str]:
-    """Return all keys, parents before children and otherwise as in the request.
-
-    Raise ValueError if there is a cycle.
-    """
+    """Return all keys, parents before children. Raise ValueError if there is a cycle."""
     return [graph.nodes[position].key for position in graph._order]
 
 
@@ -205,8 +99,8 @@ def critical_path(graph: Graph, seconds: Mapping[str, float]) -> list[str]:
 def check(nodes: Sequence[Node]) -> list[Problem]:
     """Return everything that keeps these jobs from being a workflow, in the order of the request. Cycles come last.
 
-    The fields are those of the request, such as `jobs.2.depends_on.0`. Of cycles that share jobs only the shortest is
-    reported: there can be more of them than a person can read.
+    The fields are those of the request, such as `jobs.2.depends_on.0`. Of cycles that share jobs only one is reported:
+    there can be more of them than a person can read.
     """
     if not nodes:
         return [Problem("jobs", "there are no jobs; give at least one")]
@@ -219,12 +113,28 @@ def check(nodes: Sequence[Node]) -> list[Problem]:
         if (first := positions[node.key]) != index:
             found.append(Problem(f"jobs.{index}.key", f"is the key of job {first} too; give each job its own"))
         found.extend(_bad_dependencies(index, node, positions, hints))
-    for cycle in shortest_cycles(_parents(nodes, positions)):
+    for cycle in sorted(islice(_cycles(_parents(nodes, positions)), MAX_CYCLES)):
         path = " → ".join(nodes[position].key for position in [*cycle, cycle[0]])
         found.append(
             Problem(f"jobs.{cycle[0]}.depends_on", f"these wait for each other: {path}; remove one of the arrows")
         )
     return found
+
+
+def _cycles(parents: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Yield cycles that share no position, each from child to parent and beginning with its lowest position."""
+    left = dict(enumerate(parents))
+    while True:
+        try:
+            TopologicalSorter(left).prepare()
+        except CycleError as error:
+            cycle = error.args[1][:0:-1]
+        else:
+            return
+        first = cycle.index(min(cycle))
+        yield cycle[first:] + cycle[:first]
+        gone = set(cycle)
+        left = {one: [parent for parent in left[one] if parent not in gone] for one in left if one not in gone}
 
 
 def _bad_dependencies(index: int, node: Node, known: Mapping[str, int], hints: "_Hints") -> Iterator[Problem]:
