@@ -1,8 +1,6 @@
 """The types of a server's methods, read from its reflection, and messages to and from JSON."""
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -154,30 +152,22 @@ def _files(question: ServerReflectionRequest, answer: ServerReflectionResponse) 
 
 
 class KnownTypes:
-    """A cache of servers' types that forgets after a short time, the least recently used first."""
+    """A small cache of servers' types that forgets after a short time. It is safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[str, bool, str], tuple[float, Types]] = OrderedDict()
+        self._known: dict[tuple[str, bool, str], tuple[float, Types]] = {}
 
     def find(self, server: Server) -> Types | None:
-        with self._lock:
-            until, types = self._known.get(_key(server), (0.0, None))
-            if types is None or until < time.monotonic():
-                return None
-            self._known.move_to_end(_key(server))
-            return types
+        until, types = self._known.get(_key(server), (0.0, None))
+        return types if time.monotonic() < until else None
 
     def keep(self, server: Server, types: Types) -> None:
-        with self._lock:
-            self._known[_key(server)] = time.monotonic() + _KNOWN_SECONDS, types
-            self._known.move_to_end(_key(server))
-            while len(self._known) > _MAX_KNOWN:
-                self._known.popitem(last=False)
+        if len(self._known) >= _MAX_KNOWN:
+            self._known.clear()
+        self._known[_key(server)] = time.monotonic() + _KNOWN_SECONDS, types
 
     def forget(self, server: Server) -> None:
-        with self._lock:
-            self._known.pop(_key(server), None)
+        self._known.pop(_key(server), None)
 
 
 def _key(server: Server) -> tuple[str, bool, str]:
