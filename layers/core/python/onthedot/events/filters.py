@@ -185,20 +185,15 @@ def _same_but_case(argument: str, value: Any) -> bool:
     return isinstance(value, str) and value.casefold() == argument.casefold()
 
 
-def _begins(argument: Any, value: Any) -> bool:
-    if not isinstance(value, str):
-        return False
-    if isinstance(argument, dict):
-        return value.casefold().startswith(argument["equals-ignore-case"].casefold())
-    return value.startswith(argument)
+def _part_fits(has_part: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
+    def fits(argument: Any, value: Any) -> bool:
+        if not isinstance(value, str):
+            return False
+        if isinstance(argument, dict):
+            return has_part(value.casefold(), argument["equals-ignore-case"].casefold())
+        return has_part(value, argument)
 
-
-def _ends(argument: Any, value: Any) -> bool:
-    if not isinstance(value, str):
-        return False
-    if isinstance(argument, dict):
-        return value.casefold().endswith(argument["equals-ignore-case"].casefold())
-    return value.endswith(argument)
+    return fits
 
 
 def _but_fault(argument: Any) -> str:
@@ -230,8 +225,8 @@ def _but_fits(argument: Any, value: Any) -> bool:
 
 
 _BUT: Final = {
-    "prefix": Filter(_part_fault, _begins),
-    "suffix": Filter(_part_fault, _ends),
+    "prefix": Filter(_part_fault, _part_fits(str.startswith)),
+    "suffix": Filter(_part_fault, _part_fits(str.endswith)),
     "equals-ignore-case": Filter(_text_fault, _same_but_case),
     "wildcard": Filter(wildcard_fault, wildcard_fits),
 }

@@ -7,7 +7,6 @@ import json
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, Final
 
 from onthedot.core.clock import format_instant
@@ -152,15 +151,6 @@ def _call(handler: Handler, payload: Any, context: Context, run: Await) -> Any:
 
 
 def _takes_context(handler: Handler) -> bool:
-    try:
-        return _wants_context(handler)
-    except TypeError:  # a callable object that has no hash
-        return _wants_context.__wrapped__(handler)
-
-
-# Reading a signature takes longer than everything else here.
-@lru_cache(maxsize=1024)
-def _wants_context(handler: Handler) -> bool:
     """Return whether the handler's second parameter is required, or is named context."""
     try:
         parameters = list(inspect.signature(handler).parameters.values())
