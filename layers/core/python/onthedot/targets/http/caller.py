@@ -35,9 +35,8 @@ _MAX_ERROR = 400
 class HttpCaller(Performer):
     """A performer of HTTP targets. It is safe to use from several threads.
 
-    It connects only to addresses that passed the deny list, also after a redirect. It follows few redirects, uses no
-    proxy, and reads no more of a reply than it keeps. The call's time-out covers everything from the resolution of
-    the first name to the last byte of the last reply.
+    It connects only to addresses that passed the deny list, also after a redirect, uses no proxy, and reads no more of
+    a reply than it keeps. The time-out covers everything up to the last byte of the last reply.
     With `allow_private` (on a local stage) it also calls loopback and private addresses, but never metadata addresses.
     """
 

@@ -101,7 +101,7 @@ def run_handler(
     run: Await = asyncio.run,
     on_call: OnCall = lambda *_: None,
     *,
-    link: AttemptLink | None = None,
+    link: AttemptLink,
 ) -> Mapping[str, Any]:
     """Call the handler and return its reply. The errors in `caught` are replies too. `run` awaits a coroutine."""
     handler = handlers().get(message["handler"])
@@ -111,7 +111,7 @@ def run_handler(
         payload = json.loads(message["payload"] or "null")
     except ValueError as error:
         return _failure(f"the payload is not JSON: {error}", "bad_payload", retryable=False)
-    context = _context(message["context"], link or AttemptLink())
+    context = _context(message["context"], link)
     on_call(payload, context)
     try:
         value = _call(handler, payload, context, run)
