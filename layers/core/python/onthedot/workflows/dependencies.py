@@ -98,27 +98,21 @@ def remove_parent(child_id: str, parent_id: str) -> Move:
 
 def end_by_policy(child: Record, parent: Record | None, parent_id: str, now: int, deployment: Deployment) -> Move:
     """End a child that does not run, because this parent did not succeed or is gone."""
-    why = _why(parent, parent_id)
-    if child.on_parent_failure != OnParentFailure.SKIP:
-        return _fail(child, why, now, deployment)
-    ended = {**concluded(child, now, deployment), "reason": why, "waits_for": None}
-    return Move(child.run_id, _waits_still(child), Status.SKIPPED, ended)
+    to = Status.SKIPPED if child.on_parent_failure == OnParentFailure.SKIP else Status.FAILED
+    return end_waiting(child, to, _why(parent, parent_id), now, deployment)
 
 
 def end_unlinked(child: Record, parent: Record, now: int, deployment: Deployment) -> Move:
     """Fail a child for which this parent has no room."""
     why = f"it cannot wait for its parent {called(parent)}: {TOO_MANY_CHILDREN}"
-    return _fail(child, why, now, deployment)
+    return end_waiting(child, Status.FAILED, why, now, deployment)
 
 
-def _fail(child: Record, why: str, now: int, deployment: Deployment) -> Move:
+def end_waiting(child: Record, to: Status, why: str, now: int, deployment: Deployment) -> Move:
     ended = {**concluded(child, now, deployment), "reason": why, "waits_for": None}
-    ended["failed_under"] = failed_under(child.tenant, child.run_id)
-    return Move(child.run_id, _waits_still(child), Status.FAILED, ended)
-
-
-def _waits_still(child: Record) -> Expect:
-    return Expect(frozenset({Status.WAITING}), {"dependents": child.dependents})
+    if to is Status.FAILED:
+        ended["failed_under"] = failed_under(child.tenant, child.run_id)
+    return Move(child.run_id, Expect(frozenset({Status.WAITING}), {"dependents": child.dependents}), to, ended)
 
 
 def _why(parent: Record | None, parent_id: str) -> str:

@@ -9,14 +9,15 @@ from typing import Final
 
 from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.ids import is_stamped
-from onthedot.core.lifecycle import closed, concluded, cut
+from onthedot.core.lifecycle import closed, cut
 from onthedot.core.listing import failed_under
-from onthedot.core.moves import Expect, Move, applied
+from onthedot.core.moves import Move, applied
 from onthedot.core.ports import Deadline, Moved, Refused, Undecided
 from onthedot.core.records import TERMINAL, Record, Status
 from onthedot.core.slots import Deployment
 from onthedot.engine import Engine
 from onthedot.jobs import changes
+from onthedot.workflows.dependencies import end_waiting
 from onthedot.workflows.members import Workflow, graph_of, ids_of, records_of
 
 TRIES: Final = 8
@@ -126,10 +127,7 @@ def _end_of(job: Record, to: Status, why: str, now: int, deployment: Deployment)
         if move is None or move.to is Status.RUNNING:
             return move
         return replace(move, changes={**move.changes, "reason": why})
-    ended = {**concluded(job, now, deployment), "reason": why, "waits_for": None}
-    if to is Status.FAILED:
-        ended["failed_under"] = failed_under(job.tenant, job.run_id)
-    return Move(job.run_id, Expect(frozenset({Status.WAITING}), {"dependents": job.dependents}), to, ended)
+    return end_waiting(job, to, why, now, deployment)
 
 
 def _never_made(job: Record, to: Status, why: str, now: int, deployment: Deployment) -> Record:
