@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from onthedot.core.ports import RESULT_BYTES, Answer, Call
 from onthedot.core.progress import ProgressReport
 from onthedot.core.stopping import Stop
+from onthedot.jobs import Context
 from onthedot.targets.processes.python_runner import PythonRunner
 from onthedot.targets.types import PythonTarget
 from tests.unit.targets.kit import NOW, a_call_of, asking_when_it_runs, runs, side_by_side, until
@@ -229,3 +231,10 @@ def test_a_handler_knows_its_times(runner: PythonRunner) -> None:
         "2026-01-01T00:00:31.623000+00:00",
         1.5,
     ]
+
+
+def test_a_context_that_a_test_makes_needs_no_worker() -> None:
+    fire_time = datetime(2026, 1, 1, tzinfo=UTC)
+    context = Context("job", "run", 1, "key", fire_time)
+    context.progress(0.5, "half")
+    assert not context.cancelled

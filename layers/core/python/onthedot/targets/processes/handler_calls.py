@@ -25,21 +25,14 @@ class HandlerLink(AttemptLink):
     `send` sends one message to the worker, or raises OSError.
     """
 
+    stop_requested = False
+
     def __init__(self, send: Callable[[Mapping[str, Any]], None]) -> None:
         self._send = send
         self._progress = LatestProgress()
         self._thread: threading.Thread | None = None
         self._sending = threading.Lock()
         self._ended = threading.Event()
-        self._stop_requested = False
-
-    @property
-    def stop_requested(self) -> bool:
-        return self._stop_requested
-
-    def request_stop(self) -> None:
-        """Let the handler know that it is to stop."""
-        self._stop_requested = True
 
     def report(self, report: ProgressReport) -> None:
         # Without a lock: the handler may fork while another thread holds one.

@@ -64,7 +64,7 @@ class _StopRequests:
     def _receive(self, *_: object) -> None:
         if self._link is None:
             os._exit(_ENDED_BY_SIGTERM)
-        self._link.request_stop()
+        self._link.stop_requested = True
 
 
 def _take_socket() -> socket.socket:
