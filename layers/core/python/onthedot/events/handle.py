@@ -66,7 +66,6 @@ def _clear_left_over(engine: Engine, tenant: str, entry: PatternEntry, job: Reco
 
 
 def keys_of(pattern: str) -> tuple[str, ...]:
-    """Return the keys under which a pattern is found."""
     return index_keys(json.loads(pattern))
 
 
@@ -86,8 +85,6 @@ class Event:
 
 @dataclass(slots=True)
 class Handled:
-    """The result of handling an event."""
-
     runs: list[str] = field(default_factory=list)
     """Ids of the runs that the event caused, now or when it was handled before."""
     made: int = 0

@@ -30,7 +30,6 @@ class PatternStore:
         self._items.put_many([Item(pattern_key(tenant, key, entry.job_id, entry.name), values) for key in keys])
 
     def remove(self, tenant: str, keys: Sequence[str], job_id: str, name: str) -> None:
-        """Remove the entry from these keys. A key that does not have it stays as it is."""
         self._items.delete_many([pattern_key(tenant, key, job_id, name) for key in keys])
 
     def matching(self, tenant: str, keys: Sequence[str]) -> Iterator[PatternEntry]:

@@ -147,8 +147,6 @@ def _check_branches(pattern: dict[str, Any]) -> list[Problem]:
 
 
 class _Match(Enum):
-    """The result of matching a part of a pattern with an event."""
-
     NO = auto()
     """It does not match."""
     ABSENT = auto()

@@ -222,7 +222,6 @@ _SECRET_INPUTS: Final = (
 
 
 def target_view(target: Target) -> TargetView:
-    """Return a target as the API shows it, with secrets masked."""
     shown = to_json(target)
     if "headers" in shown:
         shown["headers"] = _masked(shown["headers"], _is_secret_header)

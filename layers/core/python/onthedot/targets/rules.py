@@ -302,8 +302,6 @@ _METHOD: Final = re.compile(rf"(?P<service>{_GRPC_NAME}(\.{_GRPC_NAME})*)/(?P<me
 
 @dataclass(frozen=True, slots=True)
 class GrpcDestination:
-    """The parts of a gRPC target that can be called."""
-
     host: str
     """An IPv6 address has no brackets."""
     port: int

@@ -86,7 +86,6 @@ def linked_to_all(child: Record) -> Move:
 
 
 def remove_parent(child_id: str, parent_id: str) -> Move:
-    """Remove one ended parent from the set that the child waits for."""
     return Move(
         child_id,
         Expect(frozenset({Status.WAITING})),

@@ -119,7 +119,6 @@ def _end_as(run: Record, how: Status) -> tuple[Status, str]:
 
 
 def _end_of(job: Record, to: Status, why: str, now: int, deployment: Deployment) -> Move | None:
-    """End a job with its workflow, or ask its running attempt to stop. Return None when there is nothing to do."""
     if job.status in TERMINAL:
         return None
     if job.status is not Status.WAITING:

@@ -25,8 +25,6 @@ not take seconds."""
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A job of a workflow as the graph knows it."""
-
     key: str
     depends_on: tuple[str, ...] = ()
     """The keys of the jobs that it waits for."""
@@ -172,7 +170,6 @@ def _shown(key: str) -> str:
 
 
 def _positions(nodes: Sequence[Node]) -> dict[str, int]:
-    """Return the first position of each key."""
     return {node.key: len(nodes) - 1 - back for back, node in enumerate(reversed(nodes))}
 
 

@@ -77,7 +77,6 @@ def notify_children(engine: Engine, ended: Record, deadline: Deadline | None = N
 
 
 def _notify_all(engine: Engine, parent: Record, deadline: Deadline) -> _Notified:
-    """Notify each child of a run, as long as there is time."""
     notified = _Notified(out_of_time=not deadline.allows(engine.clock.now()))
     if notified.out_of_time:
         return notified

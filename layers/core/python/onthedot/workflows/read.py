@@ -16,8 +16,6 @@ from onthedot.workflows.members import Workflow, graph_of, ids_of
 
 @dataclass(frozen=True, slots=True)
 class WorkflowState:
-    """A workflow with the jobs of its latest graph."""
-
     job: Record
     """The job that was submitted."""
     run: Record | None
@@ -53,7 +51,6 @@ class WorkflowState:
         return (Status.RUNNING if run.attempt else Status.PENDING).value
 
     def seconds(self, now: int) -> dict[str, float]:
-        """Return how long each job took from its first start to its end, or to now."""
         return {key: took / 1000 for key, job in self.members.items() if (took := _took(job, now)) is not None}
 
 

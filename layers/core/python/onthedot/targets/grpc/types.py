@@ -77,10 +77,7 @@ class UnaryMethod:
 
 
 class Types:
-    """The types of one service of a server."""
-
     def __init__(self, files: Mapping[str, FileDescriptorProto]) -> None:
-        """Load the files. Raise BadTypes when they do not fit together."""
         self._pool = DescriptorPool()
         left = dict(files)
         while left:

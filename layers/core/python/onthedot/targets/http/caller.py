@@ -59,7 +59,6 @@ class HttpCaller(Performer):
         return judge(reply, self._clock.now())
 
     def _follow(self, request: OutgoingRequest, countdown: Countdown) -> Reply:
-        """Return the first reply that is not a redirect."""
         for _ in range(MAX_REDIRECTS + 1):
             reply = self._exchange(request, countdown)
             if not reply.is_redirect:

@@ -151,7 +151,6 @@ class PythonRunner(Performer):
         self._idle: list[HandlerProcess] = []
 
     def perform(self, call: Call) -> Answer:
-        """Run the handler within the call's time-out."""
         assert isinstance(call.definition.target, PythonTarget)
         try:
             message = message_for(call, call.definition.target.handler)

@@ -89,8 +89,6 @@ _DRAIN_SECONDS: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The output of a program."""
-
     result: bytes
     """The beginning of its standard output."""
     complaint: bytes
@@ -226,7 +224,6 @@ class ShellRunner(Performer):
 
 
 def _run(call: Call, argv: tuple[str, ...], directory: str) -> tuple[str, Output]:
-    """Return how the program ended, with its output."""
     end_at = time.monotonic() + call.timeout_ms / 1000
     with ReportedLines(call.run_id, call.progress) as reports:
         program = _start(argv, directory, _environment(call, directory), reports)
