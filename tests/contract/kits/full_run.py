@@ -38,9 +38,9 @@ TARGETS: tuple[Target, ...] = (
     *OF_EACH_TYPE.values(),
     HttpTarget("https://example.org/ä?q=1", "PUT", {"x-one": "1"}),
     AwsTarget("sqs", "SendMessage", {"QueueUrl": "https://q", "Tags": [{"a": [1, 2.5, None]}], "Empty": {}}),
+    AwsTarget("dynamodb", "PutItem"),
     ShellTarget(("/bin/echo", "two words", "", "🎉")),
-    GrpcTarget("example.org:443", "a.b.Service/Method", tls=True),
-    GrpcTarget("[::1]:50051", "a.b.Service/Method", tls=False),
+    GrpcTarget("[::1]:50051", "a.b.Service/Method"),
     WorkflowTarget(),
     CanaryTarget(),
 )

@@ -13,14 +13,14 @@ from onthedot.targets.types import (
 )
 
 OF_EACH_TYPE: dict[str, Target] = {
-    "http": HttpTarget("http://127.0.0.1:9/"),
-    "grpc": GrpcTarget("127.0.0.1:9", "package.Service/Method"),
+    "http": HttpTarget("http://127.0.0.1:9/", headers={"X-Team": "a"}),
+    "grpc": GrpcTarget("127.0.0.1:9", "package.Service/Method", tls=False),
     "lambda": LambdaTarget("not-allowed"),
-    "aws": AwsTarget("sqs", "SendMessage"),
+    "aws": AwsTarget("sqs", "SendMessage", {"QueueUrl": "q"}),
     "shell": ShellTarget(("true",)),
     "python": PythonTarget("handler"),
 }
-"""The types that users can name."""
+"""The types that users can name, with every field."""
 
 _LONG_NAME = ".".join(["a" * 63] * 3 + ["a" * 61])
 """The longest name that DNS has: 253 characters."""

@@ -178,12 +178,18 @@ TargetFields = Annotated[
 ]
 
 
+_REQUESTS: Final = {get_args(one.__annotations__["type"])[0]: one for one in get_args(get_args(TargetFields)[0])}
+
+
 def _view_of(name: str, kind: type[Target]) -> Any:
     """Return the TypedDict of a target's answer. What may be None in the target is left out of the answer then."""
     types: dict[str, Any] = {"type": Literal[name]}
+    request = _REQUESTS[name].model_fields if name in _REQUESTS else {}
     for field, hint in get_type_hints(kind).items():
         given = [one for one in get_args(hint) if one is not type(None)]
-        types[field] = NotRequired[given[0]] if type(None) in get_args(hint) else hint
+        shown = NotRequired[given[0]] if type(None) in get_args(hint) else hint
+        meaning = request[field].description if field in request else None
+        types[field] = Annotated[shown, Field(description=meaning)] if meaning else shown
     view = cast(Any, TypedDict)(f"{kind.__name__}View", types)
     view.__doc__, view.__module__ = kind.__doc__, __name__
     return view
