@@ -64,7 +64,7 @@ def _stored_jobs(
     now = engine.clock.now()
     keys = [member.key for member in workflow.members]
     to, why = _end_as(run, how)
-    missing = [_never_made(job, to, why, now, engine.deployment) for job in records_of(engine, workflow, run, keys)]
+    missing = [never_made(job, to, why, now, engine.deployment) for job in records_of(engine, workflow, run, keys)]
     outcomes = engine.store.create_many(missing, deadline)
     if any(isinstance(outcome, Undecided) for outcome in outcomes):
         raise Unavailable(f"not all jobs of {run.run_id} could be ended in time")
@@ -98,7 +98,7 @@ def _end(
     return again
 
 
-_WHY: Final[Mapping[Status, str]] = {
+WHY: Final[Mapping[Status, str]] = {
     Status.FAILED: "its workflow could not be made",
     Status.SKIPPED: "its workflow was skipped",
     Status.CANCELLED: "its workflow was cancelled",
@@ -108,13 +108,13 @@ _WHY: Final[Mapping[Status, str]] = {
 
 def ended_with_workflow(job: Record) -> bool:
     """Return whether the end of its workflow's run ended this job, or kept it from being made."""
-    return job.status in TERMINAL and (job.reason or "").startswith(tuple(_WHY.values()))
+    return job.status in TERMINAL and (job.reason or "").startswith(tuple(WHY.values()))
 
 
 def _end_as(run: Record, how: Status) -> tuple[Status, str]:
     """Return the status in which the jobs of the run end, and the reason. Only a failure or a skip has a cause."""
     because = run.reason if how in (Status.FAILED, Status.SKIPPED) else None
-    why = cut(f"{_WHY[how]}{f': {because}' if because else ''}")
+    why = cut(f"{WHY[how]}{f': {because}' if because else ''}")
     return Status.CANCELLED if how is Status.DELETED else how, why
 
 
@@ -129,7 +129,7 @@ def _end_of(job: Record, to: Status, why: str, now: int, deployment: Deployment)
     return end_waiting(job, to, why, now, deployment)
 
 
-def _never_made(job: Record, to: Status, why: str, now: int, deployment: Deployment) -> Record:
+def never_made(job: Record, to: Status, why: str, now: int, deployment: Deployment) -> Record:
     """Return an ended record that takes the id of a job, so that a worker that makes the graph late cannot make it."""
     return replace(
         job,
