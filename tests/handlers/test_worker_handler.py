@@ -11,23 +11,16 @@ import pytest
 from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
-from onthedot.core.ports import Call, Received, RunMessage
+from onthedot.core.ports import Answer, Call, Received, RunMessage
 from onthedot.core.records import Definition
 from onthedot.core.start import Done, Redeliver, Verdict
 from onthedot.core.traces import span_id_of
 from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.settings import WorkerSettings
-from onthedot.targets.types import (
-    AwsTarget,
-    GrpcTarget,
-    HttpTarget,
-    LambdaTarget,
-    PythonTarget,
-    ShellTarget,
-    Target,
-)
+from onthedot.targets.types import INTERNAL, PUSHED
 from tests.builders import VirtualClock, a_run
 from tests.handlers.conftest import BUCKET, Cloud, Context
+from tests.unit.targets.samples import OF_EACH_TYPE
 
 
 def record(run_id: str, body: str | None = None) -> dict[str, Any]:
@@ -116,22 +109,30 @@ def test_the_same_message_twice_in_a_batch_is_executed_once(
     assert executed == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("target", "error_class"),
-    [
-        (HttpTarget("http://127.0.0.1:9/"), "refused_address"),
-        (GrpcTarget("127.0.0.1:9", "package.Service/Method"), "refused_address"),
-        (LambdaTarget("not-allowed"), "not_allowed"),
-        (AwsTarget("sqs", "SendMessage"), "not_allowed"),
-        (ShellTarget(("true",)), "unsupported"),
-        (PythonTarget("handler"), "unsupported"),
-    ],
-)
-def test_it_calls_neither_its_own_machine_nor_what_the_stage_does_not_allow_nor_programs(
-    worker: ModuleType, target: Target, error_class: str
-) -> None:
-    call = Call("run", "job", 1, 0, Definition(target), b"{}", 1_000)
-    assert worker._executor.performer.perform(call).error_class == error_class
+def perform(worker: ModuleType, kind: str) -> Answer:
+    call = Call("run", "job", 1, 0, Definition(OF_EACH_TYPE[kind]), b"{}", 1_000)
+    answer: Answer = worker._executor.performer.perform(call)
+    return answer
+
+
+@pytest.mark.parametrize("kind", ["http", "grpc"])
+def test_it_calls_over_the_network_but_not_its_own_machine(worker: ModuleType, kind: str) -> None:
+    assert perform(worker, kind).error_class == "refused_address"
+
+
+@pytest.mark.parametrize("kind", ["lambda", "aws"])
+def test_it_calls_of_aws_what_the_stage_allows(worker: ModuleType, kind: str) -> None:
+    assert perform(worker, kind).error_class == "not_allowed"
+
+
+@pytest.mark.parametrize("kind", sorted(PUSHED - INTERNAL))
+def test_it_performs_every_type_of_the_push_pools(worker: ModuleType, kind: str) -> None:
+    assert perform(worker, kind).error_class != "unsupported"
+
+
+@pytest.mark.parametrize("kind", sorted(OF_EACH_TYPE.keys() - PUSHED))
+def test_programs_and_handlers_are_for_pull_workers(worker: ModuleType, kind: str) -> None:
+    assert perform(worker, kind).error_class == "unsupported"
 
 
 @pytest.mark.parametrize("error", [SystemExit, ZeroDivisionError])

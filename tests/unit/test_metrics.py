@@ -14,7 +14,7 @@ from onthedot.core.records import Record, Status
 from onthedot.core.stamp import given_up_range
 from onthedot.core.stamping import skipped_range
 from onthedot.metrics import counts_of, counts_of_new, is_start, outcome_of, skip_metric
-from onthedot.workflows import graph
+from onthedot.workflows import end
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run, the_start_of
 
 FAILURE = Failure("HTTP 500", "http_500")
@@ -82,7 +82,7 @@ def test_a_run_that_no_worker_could_get_is_dead() -> None:
     [
         (GONE_WHY, "skipped_unscheduled"),
         *((why, "skipped_unscheduled") for why in _STOPPED.values()),
-        *((why, "skipped_parent") for why in graph.WHY.values()),
+        *((why, "skipped_parent") for why in end.WHY.values()),
         ("overlap: run x has not ended (policy skip)", "skipped_overlap"),
         ("misfire: missed by more than 60 s (policy skip)", "skipped_missed"),
         ("dst: clocks jumped over this time (policy skip)", "skipped_dst"),
@@ -133,5 +133,5 @@ def test_given_up_times_are_unscheduled() -> None:
 
 def test_a_job_that_its_failed_workflow_could_not_make_is_a_dead_letter() -> None:
     job = a_run(VirtualClock()).build()
-    assert counts_of_new(graph.never_made(job, Status.FAILED, "x", NOON, DEPLOYMENT)) == {"dead": 1}
-    assert counts_of_new(graph.never_made(job, Status.CANCELLED, "x", NOON, DEPLOYMENT)) == {}
+    assert counts_of_new(end.never_made(job, Status.FAILED, "x", NOON, DEPLOYMENT)) == {"dead": 1}
+    assert counts_of_new(end.never_made(job, Status.CANCELLED, "x", NOON, DEPLOYMENT)) == {}

@@ -14,14 +14,13 @@ from onthedot.targets.types import (
     CanaryTarget,
     GrpcTarget,
     HttpTarget,
-    LambdaTarget,
-    PythonTarget,
     ShellTarget,
     Target,
     WorkflowTarget,
 )
 from tests.builders import a_run
 from tests.examples import good, in_code
+from tests.unit.targets.samples import OF_EACH_TYPE
 
 RECURRENCE = Recurrence(
     Schedule(
@@ -36,20 +35,16 @@ RECURRENCE = Recurrence(
 )
 
 TARGETS: tuple[Target, ...] = (
+    *OF_EACH_TYPE.values(),
     HttpTarget("https://example.org/ä?q=1", "PUT", {"x-one": "1"}),
-    HttpTarget("https://example.org/"),
-    LambdaTarget("arn:aws:lambda:eu-north-1:123456789012:function:grüße:live"),
     AwsTarget("sqs", "SendMessage", {"QueueUrl": "https://q", "Tags": [{"a": [1, 2.5, None]}], "Empty": {}}),
     AwsTarget("dynamodb", "PutItem"),
     ShellTarget(("/bin/echo", "two words", "", "🎉")),
-    GrpcTarget("example.org:443", "a.b.Service/Method", tls=True),
-    GrpcTarget("[::1]:50051", "a.b.Service/Method", tls=False),
-    GrpcTarget("10.0.0.1:50051", "a.b.Service/Method"),
-    PythonTarget("billing.close_month"),
+    GrpcTarget("[::1]:50051", "a.b.Service/Method"),
     WorkflowTarget(),
     CanaryTarget(),
 )
-"""Every kind of target, with and without what it may leave out."""
+"""Every type of target, with and without what it may leave out."""
 
 
 def from_the_table(stored: Stored) -> dict[str, Any]:

@@ -39,15 +39,10 @@ def called(performer: str, script: Script, **call: Any) -> tuple[Answer, int]:
     ("performer", "status", "code"),
     [
         ("aws", 400, "ThrottlingException"),
-        ("aws", 400, "RequestThrottled"),
-        ("aws", 503, "SlowDown"),
         ("aws", 500, "InternalError"),
         ("aws", 429, "New"),
-        ("lambda", 429, "TooManyRequestsException"),
-        ("lambda", 500, "ServiceException"),
         ("lambda", 502, "EC2ThrottledException"),
         ("lambda", 409, "ResourceConflictException"),
-        ("lambda", 400, "ThrottlingException"),
         ("lambda", 403, "ExpiredTokenException"),
     ],
 )
@@ -60,11 +55,7 @@ def test_errors_about_the_moment_are_tried_again_by_the_run_alone(performer: str
     ("performer", "status", "code"),
     [
         ("aws", 403, "AccessDeniedException"),
-        ("aws", 400, "ValidationException"),
-        ("aws", 404, "QueueDoesNotExist"),
         ("aws", 409, "Conflict"),
-        ("lambda", 403, "AccessDeniedException"),
-        ("lambda", 400, "InvalidRequestContentException"),
         ("lambda", 413, "RequestTooLargeException"),
         ("lambda", 404, "ResourceNotFoundException"),
     ],
@@ -93,17 +84,10 @@ def test_an_endpoint_that_is_not_there_is_tried_again() -> None:
     assert (answer.ok, answer.retryable, answer.error_class) == (False, True, "connection")
 
 
-@pytest.mark.parametrize("status", [200, 400, 503])
+@pytest.mark.parametrize("status", [200, 503])
 @pytest.mark.parametrize(
     ("service", "action", "body"),
-    [
-        ("sqs", "ListQueues", b"\xff\x00"),
-        ("sqs", "ListQueues", b"[1]"),
-        ("sqs", "ListQueues", b'"text"'),
-        ("sns", "ListTopics", b"\xff\x00"),
-        ("sns", "ListTopics", b"<a>"),
-        ("lambda", "ListFunctions", b"5"),
-    ],
+    [("sqs", "ListQueues", b"\xff\x00"), ("sqs", "ListQueues", b"[1]"), ("sns", "ListTopics", b"<a>")],
 )
 def test_a_reply_that_is_garbage_is_tried_again(service: str, action: str, body: bytes, status: int) -> None:
     answer = answered_by_aws(reply(status, body), service, action)
@@ -116,10 +100,8 @@ def test_an_error_without_a_code_has_the_class_of_its_status() -> None:
     assert answered_by_aws(reply(400, b"what?")) == final
 
 
-@pytest.mark.parametrize(
-    "body", [b"\xff\x00", b"[1]", b"no json", b"", b"<a>", b"5", b'{"__type": 5, "message": [1], "Functions": 7}']
-)
-@pytest.mark.parametrize("status", [200, 204, 302, 400, 500])
+@pytest.mark.parametrize("body", [b"\xff\x00", b"[1]", b"", b"<a>", b'{"__type": 5, "message": [1], "Functions": 7}'])
+@pytest.mark.parametrize("status", [200, 302, 500])
 @pytest.mark.parametrize(
     "call", [("sqs", "ListQueues"), ("s3", "ListBuckets"), ("sns", "ListTopics"), ("ec2", "DescribeInstances"), None]
 )

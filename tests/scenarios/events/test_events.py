@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from onthedot.core.choices import OnParentFailure, Priority
-from onthedot.core.errors import JobConflict, JobNotFound, Unavailable
+from onthedot.core.errors import Unavailable
 from onthedot.core.gate_names import gate_of_slot, queue_gate
 from onthedot.core.ports import Answer
 from onthedot.core.records import Definition, Kind, Record, Status
@@ -15,10 +15,7 @@ from onthedot.events.handle import LEFT_OVER_MS
 from onthedot.gates.waiting import flag_queue
 from onthedot.jobs.change import cancel_job, change_job, delete_job, pause_job, resume_job
 from onthedot.jobs.changes import JobChange
-from onthedot.jobs.explain_job import explain_job
-from onthedot.jobs.list_runs import list_runs, read_run
 from onthedot.jobs.redrive import redrive
-from onthedot.jobs.run_extra import run_now
 from onthedot.jobs.submit import JobRequest, submit_batch, submit_job
 from onthedot.targets.types import HttpTarget
 from tests.builders import NOON, World, a_world
@@ -107,21 +104,6 @@ def test_an_event_that_comes_again_makes_nothing_new(shop: Eventful) -> None:
     assert len(shop.fired(job)) == len(shop.runs_of(job)) == 1
 
 
-def test_events_with_other_ids_are_other_events_even_at_the_same_time(shop: Eventful) -> None:
-    job = shop.waiting_job()
-    shop.tell(an_event("e-1"))
-    shop.tell(an_event("e-2"))
-    shop.let_pass(1)
-    assert len(set(shop.fired(job))) == 2
-
-
-def test_another_tenants_job_does_not_hear_of_it(shop: Eventful) -> None:
-    job = shop.waiting_job(tenant="other")
-    assert shop.tell(an_event()).runs == []
-    assert len(shop.tell(an_event(), tenant="other").runs) == 1
-    assert len(shop.runs_of(job)) == 1
-
-
 def test_a_failing_run_is_retried_becomes_a_dead_letter_and_is_redriven_with_its_event(world: World) -> None:
     shop = Eventful(world, [Answer(ok=False, error="HTTP 500")] * 4)
     job = shop.waiting_job()
@@ -155,15 +137,6 @@ def test_a_run_waits_on_the_list_of_its_queue_while_others_wait_there(shop: Even
 
 
 # --- People change jobs ---------------------------------------------------------------------------------------------
-
-
-def test_a_paused_job_hears_nothing_and_a_resumed_one_again(shop: Eventful) -> None:
-    job = shop.waiting_job()
-    pause_job(shop.world.engine, "acme", job.job_id)
-    assert shop.tell(an_event("e-1")).runs == []
-    resumed = resume_job(shop.world.engine, "acme", job.job_id)
-    assert (resumed.status, resumed.slot) == (Status.ACTIVE, None)
-    assert len(shop.tell(an_event("e-2")).runs) == 1
 
 
 def test_a_run_that_waits_when_its_job_is_paused_is_skipped(shop: Eventful) -> None:
@@ -279,30 +252,6 @@ def test_an_event_job_that_waits_for_a_parent_hears_events_from_its_end_on(shop:
     shop.let_pass(40)
     assert (shop.status(job), shop.stored(job).slot) == (Status.ACTIVE, None)
     assert len(shop.tell(an_event("e-2")).runs) == 1
-
-
-def test_explain_says_that_it_waits_and_what_became_of_its_last_run(shop: Eventful) -> None:
-    job = shop.waiting_job()
-    (reason,) = explain_job(shop.world.engine, "acme", job.job_id).reasons
-    assert (reason.code, reason.message) == ("waits_for_events", "waits for events that match")
-    shop.tell(an_event())
-    shop.let_pass(1)
-    codes = [one.code for one in explain_job(shop.world.engine, "acme", job.job_id).reasons]
-    assert codes == ["waits_for_events", "last_run_succeeded"]
-
-
-def test_an_event_job_is_no_run_and_has_its_runs(shop: Eventful) -> None:
-    job = shop.waiting_job()
-    handled = shop.tell(an_event())
-    with pytest.raises(JobNotFound):
-        read_run(shop.world.engine, "acme", job.job_id)
-    assert [run.run_id for run in list_runs(shop.world.engine, job, 10, None).items] == handled.runs
-
-
-def test_an_event_job_cannot_be_run_without_an_event(shop: Eventful) -> None:
-    job = shop.waiting_job()
-    with pytest.raises(JobConflict, match="POST /v1/events"):
-        run_now(shop.world.engine, "acme", job.job_id)
 
 
 def test_an_event_that_matches_more_jobs_than_one_round_takes_runs_them_all(shop: Eventful) -> None:

@@ -45,14 +45,6 @@ def test_a_diamond_runs_its_end_once_after_both_sides(world: World) -> None:
     family.check_promises([top, *sides, bottom])
 
 
-def test_a_fan_out_of_a_hundred_runs_them_all(world: World) -> None:
-    family = Family(world)
-    parent = family.job(delay_s=5)
-    children = [family.job(parent) for _ in range(100)]
-    family.let_pass(30)
-    family.check_promises([parent, *children])
-
-
 @pytest.mark.parametrize(("policy", "ends"), [(FAIL, Status.FAILED), (SKIP, Status.SKIPPED), (RUN, Status.SUCCEEDED)])
 def test_a_failed_parent_spreads_as_each_child_wishes(world: World, policy: OnParentFailure, ends: Status) -> None:
     family = Family(world)
@@ -65,15 +57,8 @@ def test_a_failed_parent_spreads_as_each_child_wishes(world: World, policy: OnPa
     if policy is not RUN:
         assert "broken" in (family.stored(child).reason or "")
         assert child.run_id in (family.stored(grandchild).reason or "")
+        assert child.run_id in {run.run_id for run in world.store.failed("acme", 10).items} or ends is Status.SKIPPED
     family.check_promises([parent, child, grandchild])
-
-
-def test_what_a_parent_spreads_stands_in_the_dead_letters(world: World) -> None:
-    family = Family(world)
-    parent = family.job(doomed=True, delay_s=5)
-    child = family.job(parent)
-    family.let_pass(30)
-    assert {run.run_id for run in world.store.failed("acme", 10).items} == {parent.run_id, child.run_id}
 
 
 @pytest.mark.parametrize("how", ["cancel", "delete"])

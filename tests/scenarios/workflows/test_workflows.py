@@ -58,23 +58,6 @@ def test_a_fan_out_of_a_hundred_and_back_in() -> None:
         assert set(clan.states(workflow, members).values()) == {Status.SUCCEEDED}
 
 
-def test_a_failure_spreads_as_each_job_wishes() -> None:
-    members = [
-        a_member("a"),
-        a_member("fails", "a"),
-        a_member("skips", "a", policy=SKIP),
-        a_member("runs", "a", "fails", policy=RUN),
-        a_member("after", "runs"),
-    ]
-    with a_world() as world:
-        clan = Clan(world)
-        workflow = clan.workflow(members, doomed=["a"])
-        clan.let_pass(30)
-        clan.check_graph(workflow, members)
-        ends = [Status.FAILED, Status.FAILED, Status.SKIPPED, Status.SUCCEEDED, Status.SUCCEEDED]
-        assert list(clan.states(workflow, members).values()) == ends
-
-
 def test_a_job_of_a_workflow_has_its_own_time_too() -> None:
     members = [a_member("a"), a_member("b", "a", delay_ms=600_000), a_member("c", delay_ms=700_000)]
     with a_world() as world:
@@ -84,16 +67,6 @@ def test_a_job_of_a_workflow_has_its_own_time_too() -> None:
         jobs = clan.jobs_of(workflow, members)
         for key, seconds in (("b", 600), ("c", 700)):
             assert clan.fates.started[jobs[key].run_id] == [workflow.fire_time + seconds * 1000]
-
-
-def test_a_recurring_workflow_makes_a_new_graph_each_time(world: World) -> None:
-    clan = Clan(world)
-    job = clan.workflow(DIAMOND, recurrence=Recurrence(Schedule(every(60, clan.clock.now(), None))))
-    clan.let_pass(200)
-    runs = [run for run in world.store.runs_of(job.run_id, 20).items if run.status is Status.SUCCEEDED]
-    assert len(runs) == 3
-    for run in runs:
-        clan.check_graph(run, DIAMOND)
 
 
 # --- made in spite of everything

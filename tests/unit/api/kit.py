@@ -11,6 +11,7 @@ from onthedot.api.http import Request, Response
 from onthedot.api.router import handle
 from onthedot.core.records import Record
 from onthedot.engine import Engine
+from onthedot.targets.types import PULLED
 from tests.builders import World
 
 URL = "https://example.com/hook"
@@ -154,7 +155,7 @@ class PullWorker:
 
 def a_worker(api: Api, *capabilities: str, **fields: Any) -> PullWorker:
     """A registered worker that can do what pull workers usually do, and this."""
-    offered = ["http", "grpc", "shell", "python", *capabilities]
+    offered = [*sorted(PULLED), *capabilities]
     response = api.send("POST", "/v1/workers/register", capabilities=offered, **fields)
     assert response.status == 201, response.body
     return PullWorker(api, str(response.body["worker_id"]))

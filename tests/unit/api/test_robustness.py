@@ -26,6 +26,7 @@ from onthedot.targets.rules import check_url
 from onthedot.targets.types import HttpTarget
 from tests.builders import World, a_world
 from tests.unit.api.kit import SHELL, URL, Api, a_worker
+from tests.unit.targets.samples import OF_EACH_TYPE
 
 OFFSETS = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 MOMENTS = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29), timezones=OFFSETS)  # noqa: DTZ001
@@ -172,7 +173,7 @@ def test_any_text_is_a_time_or_refused(text: str) -> None:
 def test_a_url_that_is_accepted_can_be_called(url: str) -> None:
     with suppress(ValueError):
         call = Call("r", "j", 1, 0, Definition(HttpTarget(check_url(url))), b"null", 1000)
-        assert request_for(call).host
+        assert request_for(call).destination.host
 
 
 EXPECTED = {200, 201, 202, 400, 404, 409, 412, 413, 422}
@@ -202,8 +203,8 @@ def check(api: Api, method: str, path: str, body: Any, headers: dict[str, str] |
     return response
 
 
-TYPES = ["http", "lambda", "aws", "shell", "grpc", "python"]
-TARGET_NAMES = ["url", "headers", "function", "service", "action", "input", "argv", "address", "method", "handler"]
+TYPES = sorted(OF_EACH_TYPE)
+TARGET_NAMES = sorted({name for target in OF_EACH_TYPE.values() for name in target.__slots__})
 CALLS = [
     route for route in ROUTES if route.method in {"POST", "PUT", "PATCH"} and "transfer" not in route.action.__module__
 ]

@@ -12,7 +12,9 @@ from pydantic import TypeAdapter
 from onthedot.cli.jobs.job_options import OPTIONS, JobOption
 from onthedot.jobs import forms
 from onthedot.jobs.spec import BY_NAME
+from onthedot.targets.types import to_json
 from tests.examples import good
+from tests.unit.targets.samples import OF_EACH_TYPE
 
 URL: Final = "https://api.example.com/remind"
 JOB: Final = "job_aaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -83,17 +85,7 @@ CASES: Final = (
     ),
     Case(["--python", "send-email"], {"target": {"type": "python", "handler": "send-email"}}),
     Case(["--shell", "echo 'a b'"], {"target": {"type": "shell", "argv": ["echo", "a b"]}}),
-    Case(
-        ["--target", '{"type": "lambda", "function": "report"}'], {"target": {"type": "lambda", "function": "report"}}
-    ),
-    Case(
-        ["--target", '{"type": "aws", "service": "sqs", "action": "SendMessage", "input": {"QueueUrl": "q"}}'],
-        {"target": {"type": "aws", "service": "sqs", "action": "SendMessage", "input": {"QueueUrl": "q"}}},
-    ),
-    Case(
-        ["--target", '{"type": "grpc", "address": "a.example.com:443", "method": "a.B/C", "tls": true}'],
-        {"target": {"type": "grpc", "address": "a.example.com:443", "method": "a.B/C", "tls": True}},
-    ),
+    *(Case(["--target", json.dumps(to_json(one))], {"target": to_json(one)}) for one in OF_EACH_TYPE.values()),
     Case(["--priority", "high"], {"priority": "HIGH"}),
 )
 """Each field with its example of the table, and options whose words need reading."""

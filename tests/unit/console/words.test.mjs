@@ -51,7 +51,7 @@ test("lists and targets", () => {
   assert.equal(listed(["a", "b", "c"]), "a, b and c");
   assert.equal(targetWords({ type: "http", url: "https://a.example/b" }), "POST https://a.example/b");
   assert.equal(targetWords({ type: "shell", argv: ["ls", "-l"] }), "shell ls -l");
-  assert.equal(targetWords({ type: "grpc", address: "h:1", method: "s/M" }), "grpc h:1/s/M");
+  assert.equal(targetWords({ type: "grpc", address: "h:1", method: "s/M" }), "grpc h:1 s/M");
   assert.equal(targetWords("python send"), "python send");
   assert.equal(targetWords(null), "–");
 });

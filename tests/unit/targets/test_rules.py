@@ -1,22 +1,26 @@
 """The rules of targets: the API and the performers share them, and refuse in the same words."""
 
+import base64
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from onthedot.access.signing_keys import keys_of
+from onthedot.core.attempt import call_for
 from onthedot.core.ports import Call
 from onthedot.core.records import Definition
+from onthedot.core.stopping import Stop
 from onthedot.targets import rules
 from onthedot.targets.answers import printable
-from onthedot.targets.rules import AllowedCall, AllowList, from_json
-from onthedot.targets.types import BadTarget, GrpcTarget, HttpTarget, to_json
-from onthedot.targets.webhooks import SigningKey, fresh_key, rotated, signature_headers
-from tests.builders import a_world
+from onthedot.targets.rules import AllowedCall, AllowList, BadTarget, from_json
+from onthedot.targets.types import GrpcTarget, HttpTarget, to_json
+from onthedot.targets.webhooks import SigningKey, fresh_key, is_signed_by, rotated, signature_headers
+from tests.builders import a_run, a_world
 from tests.unit.api.kit import Api
 from tests.unit.targets.grpc.peer import a_caller as a_grpc_caller
 from tests.unit.targets.http.peer import a_caller as an_http_caller
-from tests.unit.targets.http.peer import resolving_to
+from tests.unit.targets.http.peer import a_peer, reply, resolving_to, sending
 from tests.unit.targets.samples import BAD, GOOD
 
 Target = HttpTarget | GrpcTarget
@@ -61,13 +65,6 @@ def test_a_target_that_cannot_be_called_is_refused_by_both_in_the_same_words(
         assert error == printable(f"{field} {detail['message']}", 400)
 
 
-def check(target: HttpTarget | GrpcTarget) -> None:
-    if isinstance(target, HttpTarget):
-        rules.check_target(target)
-    else:
-        rules.grpc_destination_of(target)
-
-
 @pytest.mark.parametrize(
     ("url", "parts", "again"),
     [
@@ -89,16 +86,11 @@ def test_a_grpc_target_is_taken_apart() -> None:
     assert destination.authority == "[::1]:443"
 
 
-def test_only_get_and_head_have_no_body() -> None:
-    assert {method for method in rules.METHODS if rules.body_of(method, b"x") is None} == {"GET", "HEAD"}
-    assert rules.body_of("POST", b"") == b""
-
-
 def test_a_refusal_repeats_no_secret() -> None:
     target = HttpTarget("http://user:hunter2@a.test/", headers={"X": "hunter2\n"})
     for bad in (target, HttpTarget(target.url)):
         with pytest.raises(BadTarget) as refusal:
-            check(bad)
+            rules.check_target(bad)
         assert "hunter2" not in str(refusal.value)
 
 
@@ -130,13 +122,10 @@ def test_any_other_function_is_not(function: str) -> None:
     assert not ALLOWED.allows_function(function)
 
 
-def test_calls_are_allowed_one_by_one() -> None:
+def test_calls_are_allowed_one_by_one_and_none_by_default() -> None:
     assert ALLOWED.allows_call("sqs", "SendMessage")
     assert not ALLOWED.allows_call("sqs", "DeleteQueue")
     assert not ALLOWED.allows_call("sns", "SendMessage")
-
-
-def test_nothing_is_allowed_unless_it_is_said() -> None:
     assert not AllowList().allows_function("anything")
     assert not AllowList().allows_call("sqs", "SendMessage")
 
@@ -184,12 +173,20 @@ def test_retired_keys_are_forgotten_and_no_overlap_retires_at_once() -> None:
 
 
 def test_no_two_keys_are_alike_and_each_has_32_bytes() -> None:
-    import base64
-
-    keys = {fresh_key(0).secret for _ in range(50)}
-    assert len(keys) == 50
-    assert all(len(base64.b64decode(key.removeprefix("whsec_"))) == 32 for key in keys)
+    one, other = fresh_key(0).secret, fresh_key(0).secret
+    assert one != other
+    assert len(base64.b64decode(one.removeprefix("whsec_"))) == 32
 
 
-def test_without_a_key_nothing_is_claimed() -> None:
-    assert signature_headers([], ID, AT, BODY) == {}
+@pytest.mark.parametrize("method", ["POST", "GET", "HEAD"])
+def test_the_bytes_on_the_wire_verify_against_the_signature(method: str) -> None:
+    with a_world() as world, a_peer(sending(reply())) as peer:
+        definition = Definition(HttpTarget(peer.url, method), payload={"text": "café"})
+        run = a_run(world.clock).build()
+        assert an_http_caller().perform(call_for(world.engine, run, definition, Stop())).ok
+        (key,) = keys_of(world.engine, run.tenant)
+    message_id, seconds, signatures = (peer.headers[f"webhook-{name}"] for name in ("id", "timestamp", "signature"))
+    (body,) = peer.bodies
+    assert bool(body) is (method == "POST")
+    assert is_signed_by(key.secret, message_id, seconds, body, signatures)
+    assert not is_signed_by(fresh_key(0).secret, message_id, seconds, body, signatures)

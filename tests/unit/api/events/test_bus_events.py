@@ -43,9 +43,7 @@ def reason_of(error: dict[str, Any]) -> str:
         {"callback_url": URL, "payload": "x" * 1_100_000},
         {"target": {"type": "lambda", "function": "not-allowed"}},
         {"callback_url": URL, "dependencies": ["job_missing"]},
-        [],
         "text",
-        None,
     ],
 )
 def test_a_job_that_rest_refuses_is_refused_with_the_same_reason(world: World, job: Any) -> None:

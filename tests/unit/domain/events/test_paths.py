@@ -35,12 +35,9 @@ def picked(template: Any) -> Any:
         ("$.resources[1]", "arn:2"),
         ("$.detail.lists[0][1]", 2),
         ("$.detail.lists[1].x", None),
-        ("$.detail.missing", None),
         ("$.detail.missing.deeper[3]", None),
-        ("$.resources[2]", None),
         ("$.resources[999999]", None),
         ("$.resources.name", None),
-        ("$.detail[0]", None),
         ("$.source[0]", None),
         ("$.source.length", None),
         ("$[0]", None),
@@ -68,24 +65,8 @@ def test_a_literal_dollar_is_written_twice(written: str, meant: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "$5",
-        "$.",
-        "$.a.",
-        "$..a",
-        "$a",
-        "$.a[]",
-        "$.a[*]",
-        "$.a[-1]",
-        "$.a[1:2]",
-        "$.a['b']",
-        "$.a[?(@.b)]",
-        "$.a[٣]",
-        "$.a[1",
-        "$.a[1234567]",
-        "$.a b",
-        "$.a\n",
-        "$.*",
-        "$ ",
+        *("$5", "$.a.", "$..a", "$.a[]", "$.a[*]", "$.a[-1]", "$.a['b']", "$.a[٣]", "$.a[1", "$.a[1234567]"),
+        *("$.a b", "$.a\n"),
     ],
 )
 def test_a_text_with_a_dollar_that_is_no_path_is_refused_and_stays(text: str) -> None:
@@ -122,12 +103,6 @@ def test_a_deep_event_is_picked_as_it_is() -> None:
     for _ in range(100_000):
         deep = {"a": deep}
     assert pick("$.detail.a", {"detail": deep}) is deep["a"]
-
-
-def test_neither_template_nor_event_is_changed() -> None:
-    template, event = {"a": ["$.b"]}, {"b": [1]}
-    assert pick(template, event) == {"a": [[1]]}
-    assert (template, event) == ({"a": ["$.b"]}, {"b": [1]})
 
 
 @given(details(st.text(max_size=4)))

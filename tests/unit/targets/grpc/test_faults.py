@@ -170,10 +170,11 @@ def test_the_types_of_a_server_are_bounded_while_they_are_read() -> None:
 
 def test_a_name_that_a_reply_could_repeat_beyond_all_measure_is_not_taken() -> None:
     pool = types(("Place",), field(9, "n" * 300))
-    file = FileDescriptorProto()
-    pool.FindFileByName("shop/messages.proto").CopyToProto(file)
-    with pytest.raises(BadTypes):
-        Types({file.name: file})
+    files = {name: FileDescriptorProto() for name in ("google/protobuf/timestamp.proto", "shop/messages.proto")}
+    for name, file in files.items():
+        pool.FindFileByName(name).CopyToProto(file)
+    with pytest.raises(BadTypes, match="too long"):
+        Types(files)
 
 
 def test_a_public_address_beside_a_private_one_is_not_called_in_the_clear() -> None:

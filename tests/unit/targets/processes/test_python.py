@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +115,6 @@ def test_what_a_handler_prints_goes_to_the_workers_log(runner: PythonRunner, cap
     assert (out, err.splitlines()) == ("", ['{"ok": false}', "\ufffd", "raw"])
 
 
-def test_one_process_serves_one_call_after_the_other() -> None:
-    with PythonRunner(APP) as runner:
-        assert len({runner.perform(a_call("pid")).result for _ in range(5)}) == 1
-
-
 def test_there_are_as_many_processes_as_calls_at_the_same_time_and_they_are_used_again(tmp_path: Path) -> None:
     pids = []
     with PythonRunner(APP) as runner:
@@ -215,14 +210,8 @@ def test_a_report_is_known_while_the_handler_runs(runner: PythonRunner) -> None:
     assert call.progress.latest == ProgressReport(0.5, "half")
 
 
-def test_a_flood_of_reports_is_cheap_and_leaves_the_process_usable(runner: PythonRunner) -> None:
-    call = a_call("reports-without-end", 200_000)
-    assert runner.perform(call).ok
-    assert runner.perform(a_call("echo", 1)).result == "1"
-
-
-def test_a_report_of_one_run_is_not_taken_for_the_next_one(runner: PythonRunner) -> None:
-    assert runner.perform(a_call("reports-without-end", 10)).ok
+def test_a_flood_of_reports_is_cheap_and_is_not_taken_for_those_of_the_next_run(runner: PythonRunner) -> None:
+    assert runner.perform(a_call("reports-without-end", 200_000)).ok
     following = a_call("echo", 1)
     assert runner.perform(following).result == "1"
     assert following.progress.latest is None
@@ -261,7 +250,6 @@ def test_a_handler_knows_its_times(runner: PythonRunner) -> None:
 
 def test_a_context_that_a_test_makes_needs_no_worker() -> None:
     fire_time = datetime(2026, 1, 1, tzinfo=UTC)
-    context = Context("job", "run", 1, "key", fire_time, started_at=fire_time + timedelta(seconds=2))
+    context = Context("job", "run", 1, "key", fire_time)
     context.progress(0.5, "half")
-    assert (context.cancelled, context.lateness) == (False, timedelta(seconds=2))
-    assert context.deadline == fire_time + timedelta(seconds=62)
+    assert not context.cancelled

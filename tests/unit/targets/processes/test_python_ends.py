@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onthedot import NonRetryable, RetryAfter, job
+from onthedot import RetryAfter, job
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import Answer
 from onthedot.core.stopping import Stop
@@ -132,20 +132,7 @@ def test_a_handler_needs_a_name(name: object) -> None:
         job(name)  # type: ignore[arg-type]
 
 
-def test_what_is_marked_stays_what_it_is() -> None:
-    def handler(payload: int) -> int:
-        return payload + 1
-
-    assert job("test-of-marking")(handler) is handler
-
-
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
 def test_a_wait_must_be_one(seconds: float) -> None:
     with pytest.raises(ValueError, match="seconds"):
         RetryAfter(seconds)
-
-
-def test_errors_that_handlers_raise_are_ours() -> None:
-    assert issubclass(NonRetryable, OnthedotError)
-    assert str(RetryAfter(2.5)) == "asked to be tried again after 2.5 s"
-    assert str(RetryAfter(2.5, "busy")) == "busy"

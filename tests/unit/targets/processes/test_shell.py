@@ -222,11 +222,6 @@ def test_a_line_without_end_is_bounded() -> None:
     assert report == ProgressReport(0.5, "x" * MAX_TEXT)
 
 
-def test_ten_thousand_reports_harm_nothing() -> None:
-    answer, report = reported("seq -f '0.%05g row' 10000 99999 | head -n 10000 >&3; echo 1 done >&3; sleep 0.2")
-    assert (answer, report) == (Answer(ok=True), ProgressReport(1.0, "done"))
-
-
 @pytest.mark.parametrize("close", ["exec 3>&-", "exec 3</dev/null", ":"])
 def test_a_program_that_does_not_use_the_descriptor_is_not_kept_waiting(close: str) -> None:
     begun = time.monotonic()

@@ -10,7 +10,7 @@ from typing import Final
 
 from onthedot.core.choices import LONGEST_PULL, Requirements
 from onthedot.core.errors import Problem
-from onthedot.targets.types import PythonTarget, Target, type_of
+from onthedot.targets.types import PULLED, PUSHED, PythonTarget, Target, type_of
 
 LONGEST_IN_BATCH: Final = 60
 """Most seconds of an attempt in a push pool that takes several runs at once."""
@@ -63,14 +63,13 @@ class Needs:
 
 PULL_STORAGE_MB: Final = 1_000_000
 """The most storage that a run may ask for in a pull pool that does not say another number."""
-_PUSHED: Final = frozenset({"http", "lambda", "aws", "grpc", "workflow", "canary"})
 DEFAULT_POOLS: Final = (
-    Pool("default", PoolKind.PUSH, _PUSHED, cpu=0.1, memory_mb=40, longest_seconds=LONGEST_IN_BATCH, batch=10),
-    Pool("long", PoolKind.PUSH, _PUSHED, cpu=0.25, memory_mb=384, longest_seconds=LONGEST_PUSH, queues=1),
+    Pool("default", PoolKind.PUSH, PUSHED, cpu=0.1, memory_mb=40, longest_seconds=LONGEST_IN_BATCH, batch=10),
+    Pool("long", PoolKind.PUSH, PUSHED, cpu=0.25, memory_mb=384, longest_seconds=LONGEST_PUSH, queues=1),
     Pool(
         "pull",
         PoolKind.PULL,
-        frozenset({"http", "grpc", "shell", "python"}),
+        PULLED,
         cpu=4,
         memory_mb=8192,
         longest_seconds=LONGEST_PULL,

@@ -5,9 +5,11 @@ from typing import Final
 from typing_extensions import TypedDict
 
 from onthedot.api.route import RequestContext, Route
+from onthedot.core.clock import format_instant
+from onthedot.core.ids import fresh_generation
 from onthedot.core.ports import Deadline
-from onthedot.events.fields import EventFields, event_with_document, read_event
-from onthedot.events.handle import first_seen, handle_event
+from onthedot.events.fields import EventFields, read_event
+from onthedot.events.handle import Event, first_seen, handle_event
 
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 
@@ -26,12 +28,22 @@ PATIENCE_MS: Final = 20_000
 def send_event(context: RequestContext) -> EventView:
     """Make a run of each job whose pattern matches the event."""
     now = context.engine.clock.now()
-    fields, event = read_event(context.request.body, now)
+    fields = read_event(context.request.body)
+    event_id, time = fields.id or fresh_generation(), now if fields.time is None else fields.time
     if fields.id is not None:
-        event = first_seen(context.engine, context.tenant, event)
-    deadline = Deadline.after(now, PATIENCE_MS)
-    handled = handle_event(context.engine, context.tenant, event_with_document(fields, event), deadline)
-    return {"event_id": event.event_id, "runs": handled.runs}
+        time = first_seen(context.engine, context.tenant, event_id, time)
+    # As EventBridge would write it.
+    document = {
+        "id": event_id,
+        "source": fields.source,
+        "detail-type": fields.detail_type,
+        "time": format_instant(time),
+        "resources": fields.resources,
+        "detail": fields.detail,
+    }
+    event = Event(event_id, time, document)
+    handled = handle_event(context.engine, context.tenant, event, Deadline.after(now, PATIENCE_MS))
+    return {"event_id": event_id, "runs": handled.runs}
 
 
 ROUTES: Final = (

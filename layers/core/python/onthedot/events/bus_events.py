@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from onthedot.api.errors import ApiError, ErrorBody, echo, response_to
+from onthedot.api.errors import ApiError, echo, response_to
 from onthedot.api.reading import check_values, read_model
 from onthedot.api.times import parse_instant
 from onthedot.core.errors import InvalidRequest, OnthedotError, Unavailable
@@ -37,7 +37,7 @@ class BadEvent(OnthedotError):
 def take_event(engine: Engine, tenant: str, document: Any, deadline: Deadline) -> list[str]:
     """Handle an event. Return the ids of its runs, or of the job that it submits or cancels.
 
-    Raise BadEvent for an event that can never be handled, and Unavailable when it must be delivered again.
+    Raise BadEvent, and Unavailable when it must be delivered again.
     """
     event = _read(document)
     if document["source"] == SOURCE:  # or a job could trigger itself for ever
@@ -51,7 +51,8 @@ def take_event(engine: Engine, tenant: str, document: Any, deadline: Deadline) -
     _refuse_unfit({"detail": document.get("detail")})  # the detail of a command is checked as a body of REST is
     handled = handle_event(engine, tenant, event, deadline)
     if handled.unreadable:
-        raise BadEvent(f"{len(handled.runs)} jobs have their run, these cannot be read: {_named(handled.unreadable)}")
+        some = "; ".join(f"{job_id}: {why}" for job_id, why in islice(handled.unreadable.items(), MOST_NAMED))
+        raise BadEvent(f"{len(handled.runs)} jobs have their run, these cannot be read: {some}")
     return handled.runs
 
 
@@ -88,7 +89,6 @@ def _submit(engine: Engine, tenant: str, event: Event) -> str:
 
 
 def _cancel(engine: Engine, tenant: str, event: Event) -> str:
-    """Cancel the job that the detail names and return its id."""
     detail = event.document.get("detail")
     try:
         job_id = read_model(CancelFields, detail if isinstance(detail, Mapping) else {}).job_id
@@ -96,11 +96,6 @@ def _cancel(engine: Engine, tenant: str, event: Event) -> str:
         raise BadEvent(str(error)) from error
     cancel_whole(engine, tenant, job_id, EVENT_BUS)
     return job_id
-
-
-def _named(unreadable: Mapping[str, str]) -> str:
-    """Return a few of the jobs, with the reasons."""
-    return "; ".join(f"{job_id}: {why}" for job_id, why in islice(unreadable.items(), MOST_NAMED))
 
 
 def _unless_refused(command: Callable[[], str]) -> str:
@@ -111,9 +106,6 @@ def _unless_refused(command: Callable[[], str]) -> str:
         response = response_to(error)
         if response is None or isinstance(error, Unavailable):
             raise
-        raise BadEvent(_reason(response.body["error"])) from error
-
-
-def _reason(error: ErrorBody) -> str:
-    details = "; ".join(f"{detail['field']}: {detail['message']}" for detail in error["details"])
-    return f"{error['code']}: {details or error['message']}"
+        refusal = response.body["error"]
+        details = "; ".join(f"{detail['field']}: {detail['message']}" for detail in refusal["details"])
+        raise BadEvent(f"{refusal['code']}: {details or refusal['message']}") from error

@@ -8,12 +8,8 @@ from pydantic import AfterValidator, Field
 from onthedot.api.errors import echo, too_large, valid_text
 from onthedot.api.fields import CalendarInstant, Fields, JobId, Key, printable
 from onthedot.api.reading import canonical, read_object, read_without_nulls
-from onthedot.core.clock import format_instant
 from onthedot.core.errors import InvalidRequest, Problem
-from onthedot.core.ids import fresh_generation
-from onthedot.events import patterns as event_patterns
-from onthedot.events import payloads as event_paths
-from onthedot.events.handle import Event
+from onthedot.events import patterns, payloads
 
 ON_EVENT: Final = "on_event"
 MAX_EVENT: Final = 256 * 1024
@@ -45,25 +41,14 @@ class CancelFields(Fields):
     job_id: JobId
 
 
-def pattern_text(pattern: dict[str, Any]) -> str:
-    """Return the one spelling of a pattern."""
-    return canonical(pattern).decode()
-
-
 def event_job_problems(pattern: Any, payload: Any) -> list[Problem]:
-    """Return the problems of a pattern and of the payload that picks from its events.
-
-    None: there is no pattern, and so no problem.
-    """
-    problems = [] if pattern is None else _problems(ON_EVENT, event_patterns.check(pattern))
-    return [*problems, *_problems("payload", event_paths.check_template(payload))]
+    """Return the problems of a pattern, if there is one, and of the payload that picks from its events."""
+    problems = [] if pattern is None else _problems(ON_EVENT, patterns.check(pattern))
+    return [*problems, *_problems("payload", payloads.check_template(payload))]
 
 
-def read_event(body: bytes, now: int) -> tuple[EventFields, Event]:
-    """Return the fields in a body and the event that they make, still without its document.
-
-    Raise ApiError and InvalidRequest.
-    """
+def read_event(body: bytes) -> EventFields:
+    """Raise ApiError and InvalidRequest."""
     document = read_object(body, 3 * MAX_EVENT)
     size = len(canonical(document))
     if size > MAX_EVENT:
@@ -72,20 +57,7 @@ def read_event(body: bytes, now: int) -> tuple[EventFields, Event]:
     if fields.detail_type.startswith(COMMANDS):
         message = "is a command for the bus; use the calls under /v1/jobs instead"
         raise InvalidRequest(Problem("detail_type", message))
-    return fields, Event(fields.id or fresh_generation(), now if fields.time is None else fields.time, {})
-
-
-def event_with_document(fields: EventFields, event: Event) -> Event:
-    """Return the event with its document, as EventBridge would write it."""
-    document = {
-        "id": event.event_id,
-        "source": fields.source,
-        "detail-type": fields.detail_type,
-        "time": format_instant(event.time),
-        "resources": fields.resources,
-        "detail": fields.detail,
-    }
-    return Event(event.event_id, event.time, document)
+    return fields
 
 
 def _problems(field: str, found: Iterable[Problem]) -> list[Problem]:

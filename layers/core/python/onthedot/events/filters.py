@@ -19,7 +19,6 @@ _TOKEN: Final = re.compile(r"\\[*\\]|[^\\]", re.DOTALL)
 
 
 def wildcard_fault(argument: Any) -> str:
-    """Return the fault of a wildcard, or an empty text."""
     if not isinstance(argument, str):
         return "must be a text"
     tokens = _TOKEN.findall(argument)
@@ -31,7 +30,6 @@ def wildcard_fault(argument: Any) -> str:
 
 
 def wildcard_fits(argument: str, value: Any) -> bool:
-    """Return whether a wildcard without faults matches the whole text."""
     if not isinstance(value, str):
         return False
     first, *rest = _literals(argument)
@@ -52,7 +50,7 @@ def wildcard_fits(argument: str, value: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def _literals(argument: str) -> tuple[str, ...]:
-    """Return the literals between the wildcards, without escapes: one more than there are wildcards."""
+    """Return the texts between the wildcards, without escapes: one more than there are wildcards."""
     literals = [""]
     for part in _TOKEN.findall(argument):
         if part == "*":
@@ -74,8 +72,6 @@ _CIDR: Final = re.compile(r"[0-9a-fA-F.:]+/[0-9]{1,3}")
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One kind of filter."""
-
     fault: Callable[[Any], str]
     """Returns the fault of an argument, or an empty text."""
     fits: Callable[[Any, Any], bool]
@@ -83,7 +79,7 @@ class Filter:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether the value is a finite JSON number. Python's `True` is none."""
+    """Return whether the value is a finite JSON number, which Python's `True` is not."""
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool)
@@ -189,20 +185,15 @@ def _same_but_case(argument: str, value: Any) -> bool:
     return isinstance(value, str) and value.casefold() == argument.casefold()
 
 
-def _begins(argument: Any, value: Any) -> bool:
-    if not isinstance(value, str):
-        return False
-    if isinstance(argument, dict):
-        return value.casefold().startswith(argument["equals-ignore-case"].casefold())
-    return value.startswith(argument)
+def _part_fits(has_part: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
+    def fits(argument: Any, value: Any) -> bool:
+        if not isinstance(value, str):
+            return False
+        if isinstance(argument, dict):
+            return has_part(value.casefold(), argument["equals-ignore-case"].casefold())
+        return has_part(value, argument)
 
-
-def _ends(argument: Any, value: Any) -> bool:
-    if not isinstance(value, str):
-        return False
-    if isinstance(argument, dict):
-        return value.casefold().endswith(argument["equals-ignore-case"].casefold())
-    return value.endswith(argument)
+    return fits
 
 
 def _but_fault(argument: Any) -> str:
@@ -234,8 +225,8 @@ def _but_fits(argument: Any, value: Any) -> bool:
 
 
 _BUT: Final = {
-    "prefix": Filter(_part_fault, _begins),
-    "suffix": Filter(_part_fault, _ends),
+    "prefix": Filter(_part_fault, _part_fits(str.startswith)),
+    "suffix": Filter(_part_fault, _part_fits(str.endswith)),
     "equals-ignore-case": Filter(_text_fault, _same_but_case),
     "wildcard": Filter(wildcard_fault, wildcard_fits),
 }

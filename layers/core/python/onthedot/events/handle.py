@@ -57,7 +57,7 @@ def leave(engine: Engine, job: Record, stored: Record | None) -> None:
             engine.patterns.remove(job.tenant, keys_of(job.pattern), job.job_id, job.pattern_entry)
 
 
-def clear_left_over(engine: Engine, tenant: str, entry: PatternEntry, job: Record | None) -> None:
+def _clear_left_over(engine: Engine, tenant: str, entry: PatternEntry, job: Record | None) -> None:
     """Remove an entry that no job needs, unless it is so new that its job may not be stored yet."""
     needed = job is not None and job.status not in TERMINAL and job.pattern_entry == entry.name
     if not needed and entry.put_at + LEFT_OVER_MS < engine.clock.now():
@@ -66,14 +66,7 @@ def clear_left_over(engine: Engine, tenant: str, entry: PatternEntry, job: Recor
 
 
 def keys_of(pattern: str) -> tuple[str, ...]:
-    """Return the keys under which a pattern is found."""
-    return index_keys(read(pattern))
-
-
-def read(pattern: str) -> dict[str, Any]:
-    """Return a stored pattern as an object."""
-    found: dict[str, Any] = json.loads(pattern)
-    return found
+    return index_keys(json.loads(pattern))
 
 
 _LOG: Final = logging.getLogger(__name__)
@@ -84,8 +77,6 @@ TRIGGER: Final = "event"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event that may start runs of event jobs."""
-
     event_id: str
     time: int
     document: dict[str, Any]
@@ -94,12 +85,10 @@ class Event:
 
 @dataclass(slots=True)
 class Handled:
-    """The result of handling an event."""
-
     runs: list[str] = field(default_factory=list)
     """Ids of the runs that the event caused, now or when it was handled before."""
     made: int = 0
-    """The number of runs that were made now."""
+    """Number of runs that were made now."""
     unreadable: dict[str, str] = field(default_factory=dict)
     """Jobs that this version cannot read, with the reason. The event may match them, and they have no run."""
     unavailable: Unavailable | None = None
@@ -116,13 +105,10 @@ class Handled:
             self.unreadable[job_id] = cut(f"{type(error).__name__}: {error}")
 
 
-def first_seen(engine: Engine, tenant: str, event: Event) -> Event:
-    """Return the event with the time that it had when it first arrived.
-
-    A sender may send it again with another time.
-    """
+def first_seen(engine: Engine, tenant: str, event_id: str, time: int) -> int:
+    """Return the time that the event had when it first arrived. A sender may send it again with another time."""
     expires_at = closed(engine.clock.now(), engine.deployment)["expires_at"]
-    return replace(event, time=engine.patterns.first_time(tenant, event.event_id, event.time, expires_at))
+    return engine.patterns.first_time(tenant, event_id, time, expires_at)
 
 
 def handle_event(engine: Engine, tenant: str, event: Event, deadline: Deadline) -> Handled:
@@ -165,7 +151,7 @@ def _matching(
         _refuse_late(engine, event, handled, deadline)
         is_match = False
         with handled.apart(entry.job_id):
-            is_match = entry.job_id not in seen and matches(read(entry.pattern), event.document)
+            is_match = entry.job_id not in seen and matches(json.loads(entry.pattern), event.document)
         if is_match:
             seen.add(entry.job_id)
             yield entry.job_id, entry
@@ -183,7 +169,7 @@ def _jobs(
             continue
         with handled.apart(job_id):
             job = read.found.get(job_id) or (engine.store.get(job_id) if job_id in read.unread else None)
-            clear_left_over(engine, tenant, entry, job)
+            _clear_left_over(engine, tenant, entry, job)
         if job is not None:
             yield job
 
@@ -191,11 +177,11 @@ def _jobs(
 def _waits_for(job: Record, tenant: str, event: Event) -> bool:
     if (job.kind, job.status, job.tenant) != (Kind.EVENT, Status.ACTIVE, tenant) or job.pattern is None:
         return False
-    return matches(read(job.pattern), event.document)
+    return matches(json.loads(job.pattern), event.document)
 
 
 def _run(engine: Engine, job: Record, event: Event, payloads: Payloads) -> Record:
-    """Return the job's run for the event. It is due now, and its nominal time is that of the event."""
+    """Make the job's run for the event. It is due now, and its fire time is that of the event."""
     now = engine.clock.now()
     run_id = event_run_id(job.job_id, event.time, event.event_id)
     run = new_run(job, run_id, event.time, now, now=now, deployment=engine.deployment, trigger=TRIGGER)

@@ -47,8 +47,6 @@ STEPS: Final = frozenset({*_RUN_STEPS.values(), CREATED, CHANGED, RETRYING})
 
 @dataclass(frozen=True, slots=True)
 class LifecycleEvent:
-    """One change of a record as EventBridge carries it."""
-
     detail_type: str
     detail: Mapping[str, Any]
 
@@ -127,10 +125,7 @@ def _detail(old: Record | None, new: Record, at: int) -> dict[str, Any]:
 
 
 def _moment(old: Record | None, new: Record, at: int) -> int:
-    """Return the time of the change.
-
-    The record's own time comes first, because the stream is exact to the second only.
-    """
+    """Return the time of the change: the record's own if it has one, because the stream is exact to the second only."""
     if old is None:
         return new.created_at
     if new.status is old.status:

@@ -30,7 +30,6 @@ class PatternStore:
         self._items.put_many([Item(pattern_key(tenant, key, entry.job_id, entry.name), values) for key in keys])
 
     def remove(self, tenant: str, keys: Sequence[str], job_id: str, name: str) -> None:
-        """Remove the entry from these keys. A key that does not have it stays as it is."""
         self._items.delete_many([pattern_key(tenant, key, job_id, name) for key in keys])
 
     def matching(self, tenant: str, keys: Sequence[str]) -> Iterator[PatternEntry]:
@@ -42,10 +41,7 @@ class PatternStore:
             yield from map(_entry, whole(self._items.query, pattern_partition(tenant, key), limit=self._page_size))
 
     def first_time(self, tenant: str, event_id: str, time: int, expires_at: int) -> int:
-        """Return the time that the event had when it first arrived.
-
-        This is `time`, unless the store remembers an earlier arrival of the event.
-        """
+        """Return the time of the event when it first arrived: `time`, unless an earlier arrival is remembered."""
         done, item = self._remember(event_key(tenant, event_id), time, expires_at)
         if done:
             return time
@@ -65,10 +61,7 @@ class PatternStore:
 
 
 def _entry(item: Item) -> PatternEntry:
-    """Return the entry. Without its pattern it cannot be read, and the reader of its pattern says so.
-
-    Nor can that of a newer version.
-    """
+    """Without a pattern, or from a newer version, the entry gets an empty one, which its reader reports as damaged."""
     job_id, _, name = item.key.sort.partition("#")
     pattern, put_at = item.values.get(_PATTERN), item.values.get(_PUT_AT)
     readable = isinstance(pattern, str) and not item.is_newer

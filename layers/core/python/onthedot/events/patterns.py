@@ -31,37 +31,13 @@ Branch = dict[tuple[str, ...], Sequence[Any]]
 
 
 def branches(pattern: dict[str, Any]) -> list[Branch]:
-    """Return all branches of a pattern. No branch may name a field twice."""
-    return _through(pattern, (), [{}])
+    """Return every combination of the alternatives. None of them may name a field twice."""
+    return _through(pattern, (), [{}], [])
 
 
 def count_branches(pattern: dict[str, Any]) -> int:
     """Return the number of branches without building them, because it can be astronomic."""
     return prod(_count(name, content) for name, content in pattern.items())
-
-
-def named_twice(pattern: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Return the fields that a branch names more than once. AWS uses the last one, which is never what a user means."""
-    twice: list[tuple[str, ...]] = []
-    _names(pattern, (), frozenset(), twice)
-    return twice
-
-
-def _names(
-    node: dict[str, Any], path: tuple[str, ...], before: frozenset[tuple[str, ...]], twice: list[tuple[str, ...]]
-) -> frozenset[tuple[str, ...]]:
-    """Return the fields that are named so far. Fields of one alternative do not count for another alternative."""
-    for name, content in node.items():
-        here = (*path, name)
-        if name == OR:
-            before = before.union(*(_names(alternative, path, before, twice) for alternative in content))
-        elif isinstance(content, dict):
-            before = _names(content, here, before, twice)
-        else:
-            if here in before:
-                twice.append(here)
-            before |= {here}
-    return before
 
 
 def _count(name: str, content: Any) -> int:
@@ -70,20 +46,27 @@ def _count(name: str, content: Any) -> int:
     return count_branches(content) if isinstance(content, dict) else 1
 
 
-def _through(node: dict[str, Any], path: tuple[str, ...], so_far: list[Branch]) -> list[Branch]:
-    """Add the fields of this node to the branches, and return them. A branch is copied only where it forks."""
+def _through(
+    node: dict[str, Any], path: tuple[str, ...], so_far: list[Branch], twice: list[tuple[str, ...]]
+) -> list[Branch]:
+    """Add the fields of this node to the branches, and return them. A branch is copied only where it forks.
+
+    A field that a branch has already goes into `twice`.
+    """
     for name, content in node.items():
         here = (*path, name)
         if name == OR:
             so_far = [
                 branch
                 for alternative in content
-                for branch in _through(alternative, path, [dict(one) for one in so_far])
+                for branch in _through(alternative, path, [dict(one) for one in so_far], twice)
             ]
         elif isinstance(content, dict):
-            so_far = _through(content, here, so_far)
+            so_far = _through(content, here, so_far, twice)
         else:
             for branch in so_far:
+                if here in branch:
+                    twice.append(here)
                 branch[here] = content
     return so_far
 
@@ -155,15 +138,15 @@ def _check_branches(pattern: dict[str, Any]) -> list[Problem]:
     count = count_branches(pattern)
     if count > MOST_BRANCHES:
         return [Problem("", f"$or makes {count} combinations, at most {MOST_BRANCHES} are allowed")]
+    # AWS uses the last one, which is never what a user means.
+    twice: list[tuple[str, ...]] = []
+    _through(pattern, (), [{}], twice)
     return [
-        Problem(".".join(path), "is named more than once in one combination of $or")
-        for path in dict.fromkeys(named_twice(pattern))
+        Problem(".".join(path), "is named more than once in one combination of $or") for path in dict.fromkeys(twice)
     ]
 
 
 class _Match(Enum):
-    """The result of matching a part of a pattern with an event."""
-
     NO = auto()
     """It does not match."""
     ABSENT = auto()
@@ -252,7 +235,7 @@ _Exact = str | None
 
 
 def index_keys(pattern: dict[str, Any]) -> tuple[Key, ...]:
-    """Return the keys under which to store a pattern that `check` accepts: at most 25, in a fixed order."""
+    """Return the keys under which to store a pattern that `check` accepts: at most MOST_KEYS, in a fixed order."""
     pairs = {pair for branch in branches(pattern) for pair in _pairs(branch)}
     narrowed = (
         pairs,

@@ -24,7 +24,6 @@ _PATH: Final = re.compile(rf"\$(?:{_STEP})*")
 
 
 def check_template(template: Any) -> list[Problem]:
-    """Return the problems of a template that a user wrote. An empty list: `pick` accepts it."""
     if deeper_than(DEEPEST, template):
         return [Problem("", f"a payload that picks from an event is at most {DEEPEST} levels deep")]
     texts = [(path, text) for path, text in _texts(template, "") if text[:1] == "$" and text[:2] != "$$"]
@@ -38,10 +37,9 @@ def check_template(template: Any) -> list[Problem]:
 
 
 def pick(template: Any, event: dict[str, Any]) -> Any:
-    """Return the payload: the template with its paths replaced by values of the event.
+    """Return the template with its paths replaced by values of the event. The payload may share parts with both.
 
-    The template and the event are not changed. The payload may share parts with both. Raise ValueError for a template
-    that is too deep.
+    Raise ValueError for a template that is too deep.
     """
     if deeper_than(DEEPEST, template):
         raise ValueError(f"a payload template is at most {DEEPEST} levels deep")
@@ -95,10 +93,7 @@ class PayloadTooLarge(Exception):
 
 
 class Payloads:
-    """The maker of the payloads that one event gives to runs.
-
-    A large payload that is the same for many jobs is stored once.
-    """
+    """The payloads that one event gives to runs. A large one that is the same for many jobs is stored once."""
 
     def __init__(self, blobs: Blobs, event: dict[str, Any]) -> None:
         self._blobs = blobs
@@ -124,7 +119,7 @@ def given_payload(blobs: Blobs, run: Record, payload: Any) -> Record:
 
 
 def _kept(blobs: Blobs, run: Record, content: bytes, stored: set[str]) -> Record:
-    """Return the run with its own payload: in the record, or as a blob unless that is stored already."""
+    """Keep the payload in the record, or as a blob unless that is stored already."""
     if len(content) <= INLINE_BYTES:
         return replace(run, payload=content.decode())
     key = f"{blobs_of(run.tenant, EVENT_PAYLOADS)}{hashlib.sha256(content).hexdigest()}"

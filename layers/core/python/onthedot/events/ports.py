@@ -46,8 +46,6 @@ class Unpublishable:
 
 
 class EventBus(Protocol):
-    """A bus that carries lifecycle events to subscribers."""
-
     def publish(
         self, events: Sequence[LifecycleEvent], deadline: Deadline
     ) -> Sequence[Undecided | Unpublishable | None]:

@@ -14,8 +14,6 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PublishOptions:
-    """The choice of the changes that a stage publishes, and of their contents."""
-
     every_change: bool = False
     """Whether each change of a status is published, or only ends."""
     with_results: bool = False
@@ -24,8 +22,6 @@ class PublishOptions:
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """The result of publishing a batch of changes."""
-
     published: int
     refused: int
     """Number of events that the bus will never take."""

@@ -31,7 +31,7 @@ from onthedot.jobs.shapes import shape, shown
 from onthedot.jobs.shown import runs_so_far, shown_status
 from onthedot.jobs.spec import BY_NAME, Stored, stored_in
 from onthedot.schedules.fields import told
-from onthedot.targets.shown import target_view
+from onthedot.targets.fields import target_view
 
 
 class AcceptedView(TypedDict):

@@ -21,14 +21,14 @@ from onthedot.api.reading import (
 from onthedot.core.choices import OnParentFailure
 from onthedot.core.errors import InvalidRequest, OnthedotError, Problem
 from onthedot.core.records import Definition
-from onthedot.events.fields import ON_EVENT, event_job_problems, pattern_text
+from onthedot.events.fields import ON_EVENT, event_job_problems
 from onthedot.gates.fields import repeated_gate_problems
 from onthedot.jobs.patch import JobPatch
 from onthedot.jobs.shapes import MAX_BATCH, IdempotencyKey, JobFields, PatchFields
 from onthedot.jobs.spec import BY_NAME, CHANGEABLE, Stored, of_new, stored_in
 from onthedot.jobs.submit import JobRequest
 from onthedot.schedules.fields import CRON_FIELDS, RULE_FIELDS, cron_with_h, fire_instant, new_recurrence
-from onthedot.targets.shown import mask_problems
+from onthedot.targets.fields import mask_problems
 
 MAX_PAYLOAD: Final = 1024 * 1024
 MAX_BODY: Final = 3 * MAX_PAYLOAD + 64 * 1024
@@ -143,7 +143,7 @@ def record_of(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def pattern_in(fields: Mapping[str, Any]) -> str | None:
     """Return the one spelling of the pattern."""
-    return pattern_text(fields[ON_EVENT]) if ON_EVENT in fields else None
+    return canonical(fields[ON_EVENT]).decode() if ON_EVENT in fields else None
 
 
 def choose_key(in_body: str | None, in_header: str | None) -> str | None:

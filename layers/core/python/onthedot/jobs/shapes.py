@@ -21,8 +21,7 @@ from onthedot.jobs.spec import BY_NAME, CHANGEABLE, FIELDS, Change, Has, fields_
 from onthedot.schedules.cron import rate_seconds
 from onthedot.schedules.spread import EXAMPLE_ID, plain_expression
 from onthedot.schedules.zones import zone
-from onthedot.targets.fields import Capability, TargetFields, Url
-from onthedot.targets.shown import RequirementsView, TargetView
+from onthedot.targets.fields import Capability, RequirementsView, TargetFields, TargetView, Url
 from onthedot.targets.types import HttpTarget
 
 MAX_BATCH: Final = 500

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from onthedot.core.errors import OnthedotError
 from onthedot.core.stopping import Stop
+from onthedot.targets.countdown import Countdown
 
 Address = IPv4Address | IPv6Address
 Lookup = Callable[..., Iterable[tuple[Any, ...]]]
@@ -68,15 +69,14 @@ class UnresolvedError(OSError):
     """A name that cannot be resolved now."""
 
 
-def resolve(
-    host: str, port: int, *, lookup: Lookup, seconds: float, allow_private: bool, stop: Stop | None = None
-) -> tuple[Address, ...]:
+def resolve(host: str, port: int, lookup: Lookup, countdown: Countdown, *, allow_private: bool) -> tuple[Address, ...]:
     """Return the checked addresses of a host, in the order of the answer.
 
     Raise AddressError when one of them may not be called, whatever the others are, TimeoutError when there is no
     answer in time, and UnresolvedError when the name cannot be resolved or the call was asked to stop meanwhile.
     """
-    found = _look_up(host, port, lookup, seconds, stop or Stop())
+    countdown.phase = f"resolving {host}"
+    found = _look_up(host, port, lookup, countdown.left(), countdown.stop)
     answers = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not answers:
         raise UnresolvedError("the name has no address")
@@ -84,7 +84,7 @@ def resolve(
 
 
 def why_denied(address: Address, *, allow_private: bool) -> str | None:
-    """Return why the address may not be called, as text for users, or None when it may."""
+    """Return the reason, as text for users, or None when the address may be called."""
     for inner in unwrap(address):
         kind = next((kind for network, kind in _DENIED if inner in network), None)
         if kind and not (allow_private and kind in _LOCAL):

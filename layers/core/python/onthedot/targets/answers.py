@@ -8,10 +8,7 @@ from onthedot.core.ports import RESULT_BYTES, Answer, Call
 
 
 def attempt_facts(call: Call) -> Mapping[str, str]:
-    """Return the attempt's ids and times as text for headers and environments.
-
-    The idempotency key is the same for every attempt of a run.
-    """
+    """Return ids and times as text, for headers and environments. The idempotency key is the same in every attempt."""
     facts = {
         "job": call.job_id,
         "run": call.run_id,
@@ -24,16 +21,14 @@ def attempt_facts(call: Call) -> Mapping[str, str]:
 
 MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
 """The longest wait that a target may ask for. A longer one is cut."""
-_MANY_DIGITS: Final = 18
-"""A number with more digits is beyond the limit, and is not computed."""
 
 
 def retry_after_seconds_ms(text: str) -> int | None:
-    """Return the wait that a `Retry-After` in seconds asks for, at most MAX_RETRY_AFTER_MS. None: it is no number."""
+    """Return the wait that a `Retry-After` in seconds asks for, at most MAX_RETRY_AFTER_MS. None: not a number."""
     if not (text.isascii() and text.isdigit()):
         return None
-    digits = text.lstrip("0")
-    return MAX_RETRY_AFTER_MS if len(digits) > _MANY_DIGITS else min(int(digits or 0) * 1000, MAX_RETRY_AFTER_MS)
+    # Python refuses to read a number of thousands of digits.
+    return MAX_RETRY_AFTER_MS if len(text.lstrip("0")) > 5 else min(int(text[-5:]) * 1000, MAX_RETRY_AFTER_MS)
 
 
 def stopped(call: Call) -> Answer:
@@ -45,15 +40,12 @@ def timed_out(call: Call, phase: str) -> Answer:
 
 
 def refused(error: str, error_class: str) -> Answer:
-    """Return an answer that is final: another attempt would not help."""
+    """Another attempt would not help."""
     return Answer(ok=False, error=error, error_class=error_class, retryable=False)
 
 
 def result_text(content: bytes) -> str | None:
-    """Return the text to keep as a result, cut at the limit, or None when there is none.
-
-    Bytes that are not UTF-8 are replaced.
-    """
+    """Return the text to keep as a result, cut at the limit, or None when there is none."""
     text = content[:RESULT_BYTES].decode("utf-8", errors="replace")
     # A replacement is longer than the byte it replaces. The second cut may split a character, whose rest is dropped.
     return text.encode()[:RESULT_BYTES].decode("utf-8", errors="ignore") or None

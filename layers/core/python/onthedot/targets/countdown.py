@@ -22,15 +22,11 @@ class Countdown:
         self.phase = "preparing the request"
 
     def left(self) -> float:
-        """Return the seconds that are left, always more than zero.
-
-        Raise TimeoutError when there are none, and Stopped when the call was asked to stop.
-        """
+        """Return the seconds that are left, more than zero. Raise TimeoutError when there are none, and Stopped."""
         self.raise_if_stopped()
         return self.left_after_stop()
 
     def left_after_stop(self) -> float:
-        """Return the seconds that are left, also of a call that was asked to stop. Raise TimeoutError."""
         seconds = self._end - time.monotonic()
         if seconds <= 0:
             raise TimeoutError

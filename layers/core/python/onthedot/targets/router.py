@@ -1,8 +1,9 @@
-"""One performer for all types of targets: it passes each call to the performer of its target's type."""
+"""One performer for all types of targets."""
 
 from collections.abc import Callable, Mapping
 
 from onthedot.core.ports import Answer, Call, Performer
+from onthedot.targets.answers import refused
 from onthedot.targets.types import type_of
 
 
@@ -19,8 +20,7 @@ class TargetRouter(Performer):
     def perform(self, call: Call) -> Answer:
         kind = type_of(call.definition.target)
         if kind not in self._factories:
-            why = f"this worker cannot run {kind} targets"
-            return Answer(ok=False, error=why, error_class="unsupported", retryable=False)
+            return refused(f"this worker cannot run {kind} targets", "unsupported")
         if kind not in self._performers:
             # Two threads may each make a performer at the same moment. The first one is kept, the other is dropped
             # unused.

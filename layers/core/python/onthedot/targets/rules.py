@@ -1,14 +1,44 @@
-"""What a target may look like: methods, URLs, hosts, headers, gRPC names, and what the stage allows."""
+"""What a target may look like: methods, URLs, hosts, headers, gRPC names, and what the stage allows.
+
+Each `check_…` returns what it accepts, and raises BadTarget.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from ipaddress import IPv6Address
 from typing import Any, Final, Literal, get_args
 from urllib.parse import SplitResult, urlsplit
 
-from onthedot.targets.types import BadTarget, GrpcTarget, HttpTarget, check_length, naming
+from onthedot.core.errors import OnthedotError
+from onthedot.targets.types import GrpcTarget, HttpTarget
+
+
+class BadTarget(OnthedotError, ValueError):
+    """A target that no worker can call. Another attempt does not help.
+
+    The message says what to change and repeats no secret. It is a ValueError so that pydantic names the field.
+    """
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(f"{field} {message}" if field else message)
+        self.message = message
+
+
+@contextmanager
+def _naming(field: str) -> Iterator[None]:
+    """Name the field in the refusals that the block raises, as the API names it."""
+    try:
+        yield
+    except BadTarget as error:
+        raise BadTarget(error.message, field) from None
+
+
+def _check_length(text: str, limit: int) -> None:
+    if len(text) > limit:
+        raise BadTarget(f"is too long; give at most {limit} characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +60,12 @@ class AllowList:
     calls: tuple[AllowedCall, ...] = ()
 
     def allows_function(self, function: str) -> bool:
-        """Return whether jobs may call the function. A name matches by name, an ARN as a whole or by the name in it."""
+        """Match a name by name, and an ARN as a whole or by the name in it."""
         names = {function, function_name(function)} if _is_whole_arn(function) else {function}
         return any(fnmatchcase(name, pattern) for name in names for pattern in self.functions)
 
     def allows_call(self, service: str, action: str) -> bool:
-        """Return whether jobs may make the call."""
-        return any((call.service, call.action) == (service, action) for call in self.calls)
+        return AllowedCall(service, action) in self.calls
 
 
 def function_name(function: str) -> str:
@@ -50,7 +79,6 @@ def _is_whole_arn(function: str) -> bool:
 
 
 def to_json(allowed: AllowList) -> dict[str, Any]:
-    """Return the allow-list as JSON values, for the settings of the functions."""
     return {
         "functions": list(allowed.functions),
         "calls": [f"{call.service}:{call.action}" for call in allowed.calls],
@@ -60,9 +88,7 @@ def to_json(allowed: AllowList) -> dict[str, Any]:
 def from_json(stored: Mapping[str, Any]) -> AllowList:
     """Return the allow-list that `to_json` wrote. Raise ValueError or TypeError for anything else."""
     calls = [call.split(":") for call in stored.get("calls", ())]
-    return AllowList(
-        tuple(stored.get("functions", ())), tuple(AllowedCall(service, action) for service, action in calls)
-    )
+    return AllowList(tuple(stored.get("functions", ())), tuple(AllowedCall(*call) for call in calls))
 
 
 MAX_HEADERS: Final = 50
@@ -87,7 +113,6 @@ def is_about_the_run(name: str) -> bool:
 
 
 def check_header_name(name: str) -> str:
-    """Return the name. Raise BadTarget when it is not the name of a header, or users may not set this header."""
     if not _NAME.fullmatch(name):
         raise BadTarget("is not a header name; use letters, digits and hyphens")
     if is_about_the_run(name) or name.lower() in _FRAMING:
@@ -96,13 +121,12 @@ def check_header_name(name: str) -> str:
 
 
 def check_header_value(value: str) -> str:
-    """Return the value. Raise BadTarget when the target would not receive it as it is."""
     if not _VALUE.fullmatch(value) or value != value.strip():
         raise BadTarget("has line breaks, control or non-Latin-1 characters or outer spaces; remove them")
     return value
 
 
-def check_headers(headers: Mapping[str, str]) -> None:
+def check_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     """Raise BadTarget when the headers are too many, too long, or name one header in two spellings."""
     if len(headers) > MAX_HEADERS:
         raise BadTarget(f"has too many entries; give at most {MAX_HEADERS}")
@@ -111,6 +135,7 @@ def check_headers(headers: Mapping[str, str]) -> None:
     size = sum(len(name) + len(value) + len(": \r\n") for name, value in headers.items())
     if size > MAX_HEADER_BYTES:
         raise BadTarget(f"is {size:,} bytes and may be {MAX_HEADER_BYTES:,}; shorten the headers")
+    return headers
 
 
 _AUTHORITY: Final = re.compile(r"(?P<host>\[.*\]|[^:]*)(:(?P<port>.*))?")
@@ -139,10 +164,7 @@ def is_host(host: str) -> bool:
 
 
 def port_number(text: str) -> int | None:
-    """Return the port, or None when the text is not a number from 1 to 65535."""
-    if not _PORT.fullmatch(text) or not 0 < int(text) < 65_536:
-        return None
-    return int(text)
+    return int(text) if _PORT.fullmatch(text) and 0 < int(text) < 65_536 else None
 
 
 Method = Literal["POST", "PUT", "PATCH", "GET", "DELETE", "HEAD", "OPTIONS"]
@@ -172,7 +194,7 @@ class HttpDestination:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """Scheme, host and port. Two URLs with the same origin belong to the same owner."""
+        """Two URLs with the same origin belong to the same owner."""
         return self.scheme, self.host, self.port
 
     @property
@@ -192,7 +214,6 @@ class HttpDestination:
 
 
 def has_body(method: str) -> bool:
-    """Return whether a request with this method carries the payload."""
     return method not in _WITHOUT_BODY
 
 
@@ -209,20 +230,19 @@ def check_target(target: HttpTarget) -> HttpDestination:
 
     Raise BadTarget with the field's name as the API shows it.
     """
-    with naming("target.method"):
+    with _naming("target.method"):
         check_method(target.method)
     for name, value in target.headers.items():
-        with naming(f"target.headers.{name}"):
+        with _naming(f"target.headers.{name}"):
             check_header_name(name)
             check_header_value(value)
-    with naming("target.headers"):
+    with _naming("target.headers"):
         check_headers(target.headers)
-    with naming("target.url"):
+    with _naming("target.url"):
         return destination_of(check_url(target.url))
 
 
 def check_method(method: str) -> str:
-    """Return the method. Raise BadTarget when it is not supported, which includes other spellings."""
     if method not in METHODS:
         choices = [f"'{name}'" for name in METHODS]
         raise BadTarget(f"is not one of the choices; give {', '.join(choices[:-1])} or {choices[-1]}")
@@ -230,8 +250,7 @@ def check_method(method: str) -> str:
 
 
 def check_url(url: str) -> str:
-    """Return the URL of a target. Raise BadTarget when it is too long to be stored, or cannot be called."""
-    check_length(url, MAX_URL)
+    _check_length(url, MAX_URL)
     destination_of(url)
     return url
 
@@ -283,8 +302,6 @@ _METHOD: Final = re.compile(rf"(?P<service>{_GRPC_NAME}(\.{_GRPC_NAME})*)/(?P<me
 
 @dataclass(frozen=True, slots=True)
 class GrpcDestination:
-    """The parts of a gRPC target that can be called."""
-
     host: str
     """An IPv6 address has no brackets."""
     port: int
@@ -303,9 +320,9 @@ def grpc_destination_of(target: GrpcTarget) -> GrpcDestination:
 
     Raise BadTarget with the field's name as the API shows it.
     """
-    with naming("target.address"):
+    with _naming("target.address"):
         check_address(target.address)
-    with naming("target.method"):
+    with _naming("target.method"):
         service, _, method = check_grpc_method(target.method).partition("/")
     host, port = split_authority(target.address)
     if host.startswith("["):
@@ -314,8 +331,7 @@ def grpc_destination_of(target: GrpcTarget) -> GrpcDestination:
 
 
 def check_address(address: str) -> str:
-    """Return the address. Raise BadTarget when it is not `host:port`."""
-    check_length(address, MAX_ADDRESS)
+    _check_length(address, MAX_ADDRESS)
     host, port = split_authority(address)
     if not is_host(host) or port_number(port) is None:
         raise BadTarget("is not host:port; give a name or an address and a port, such as orders.example.com:443")
@@ -323,8 +339,8 @@ def check_address(address: str) -> str:
 
 
 def check_grpc_method(method: str) -> str:
-    """Return the method without a leading slash. Raise BadTarget when it is not `package.Service/Method`."""
-    check_length(method, MAX_METHOD)
+    """Return the method without a leading slash."""
+    _check_length(method, MAX_METHOD)
     name = method.removeprefix("/")
     if not _METHOD.fullmatch(name):
         raise BadTarget("is not package.Service/Method; give it as the service's .proto names it")

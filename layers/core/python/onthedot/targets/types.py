@@ -1,18 +1,16 @@
 """The types of targets, and how they are shown: on one line, without secrets."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from onthedot.core.errors import OnthedotError
 from onthedot.targets.redaction import HIDDEN, redacted
 
 
 @dataclass(frozen=True, slots=True)
 class HttpTarget:
-    """An HTTP callback."""
+    """An HTTP callback. Secret headers are masked when it is shown."""
 
     url: str
     method: str = "POST"
@@ -21,14 +19,14 @@ class HttpTarget:
 
 @dataclass(frozen=True, slots=True)
 class LambdaTarget:
-    """A Lambda function that is called and waited for. The payload is its event."""
+    """A Lambda function that is called and waited for."""
 
     function: str
 
 
 @dataclass(frozen=True, slots=True)
 class AwsTarget:
-    """One API call of an AWS service."""
+    """One call of an AWS API. Values in `input` whose names look secret are masked when it is shown."""
 
     service: str
     action: str
@@ -38,14 +36,14 @@ class AwsTarget:
 
 @dataclass(frozen=True, slots=True)
 class ShellTarget:
-    """A program with its arguments, started without a shell. The payload is its standard input."""
+    """A program with its arguments, started without a shell."""
 
     argv: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GrpcTarget:
-    """A unary gRPC call. The payload is the request as protobuf's JSON."""
+    """A unary gRPC call."""
 
     address: str
     method: str
@@ -56,14 +54,14 @@ class GrpcTarget:
 
 @dataclass(frozen=True, slots=True)
 class PythonTarget:
-    """A handler that the worker's app marks with `@job`. The payload is its argument."""
+    """A handler that the worker's app marks with `@job`."""
 
     handler: str
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowTarget:
-    """The target that makes a graph of jobs from the payload. Users cannot name it: `POST /v1/workflows` makes it."""
+    """The jobs of a workflow that was submitted with `POST /v1/workflows`. They are made from the payload."""
 
     name: str = ""
 
@@ -90,11 +88,14 @@ TYPES: Final[Mapping[str, type[Target]]] = {
 """The types by the name that users write, which is also the capability that a worker needs."""
 INTERNAL: Final = frozenset({"workflow", "canary"})
 """The types that users cannot name."""
+PUSHED: Final = frozenset(TYPES) - {"shell", "python"}
+"""The types that the workers of a stage perform: they need no program or code of the user."""
+PULLED: Final = frozenset({"http", "grpc", "shell", "python"})
+"""The types that a user's own worker may offer."""
 _NAMES: Final = {kind: name for name, kind in TYPES.items()}
 
 
 def type_of(target: Target) -> str:
-    """Return the name of the target's type."""
     return _NAMES[type(target)]
 
 
@@ -120,7 +121,7 @@ MOST_CHARACTERS: Final = 200
 
 
 def one_line(target: Target) -> str:
-    """Return the target as one line, such as `POST https://example.com/hook` or `python send-email`.
+    """Return one line such as `POST https://example.com/hook` or `python send-email`.
 
     The query of a URL is hidden, and every text elsewhere that looks like a secret.
     """
@@ -156,29 +157,3 @@ def _shown_url(url: str) -> str:
     place = parts.netloc.rpartition("@")[2]
     query = f"?{HIDDEN}" if parts.query else ""
     return redacted(f"{parts.scheme}://{place}{parts.path}{query}")
-
-
-class BadTarget(OnthedotError, ValueError):
-    """A target that no worker can call. Another attempt does not help.
-
-    The message says what to change and repeats no secret. It is a ValueError so that pydantic names the field.
-    """
-
-    def __init__(self, message: str, field: str = "") -> None:
-        super().__init__(f"{field} {message}" if field else message)
-        self.message = message
-
-
-@contextmanager
-def naming(field: str) -> Iterator[None]:
-    """Name the field in the refusals that the block raises, as the API names it."""
-    try:
-        yield
-    except BadTarget as error:
-        raise BadTarget(error.message, field) from None
-
-
-def check_length(text: str, limit: int) -> None:
-    """Raise BadTarget when the text has more characters than the limit."""
-    if len(text) > limit:
-        raise BadTarget(f"is too long; give at most {limit} characters")

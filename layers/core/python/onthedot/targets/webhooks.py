@@ -27,12 +27,10 @@ class SigningKey:
     """The key signs beside its successor until this instant. None: it has no successor."""
 
     def signs(self, now: int) -> bool:
-        """Return whether the key signs now."""
         return self.retires_at is None or now < self.retires_at
 
 
 def fresh_key(now: int) -> SigningKey:
-    """Return a new random key."""
     return SigningKey(PREFIX + base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode(), now)
 
 
@@ -60,7 +58,7 @@ def signature_headers(keys: Sequence[SigningKey], message_id: str, now: int, bod
 
 
 def is_signed_by(secret: str, message_id: str, seconds: str, body: bytes, signatures: str) -> bool:
-    """Return whether one of the signatures in a header is by this secret. A text that is no secret signs nothing."""
+    """Return whether one of the signatures in a header is by this secret. A malformed secret signs nothing."""
     try:
         expected = _signature(secret, _content(message_id, seconds, body)).encode()
     except ValueError:

@@ -21,6 +21,7 @@ from onthedot.engines.sqlite.group_commit import GroupCommit
 from onthedot.engines.sqlite.live_queues import LiveQueues, SqliteLeaseWaits
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.targets.rules import AllowList
+from onthedot.targets.types import PULLED
 from onthedot.wiring.sqlite import SqliteEngine
 
 __all__ = ["BadFile", "Database", "Embedded", "GroupCommit", "embedded", "owned_database", "server_deployment"]
@@ -29,7 +30,6 @@ SHARDS: Final = 1
 """Shards spread writes over the partitions of a table. A file has none."""
 LOOKAHEAD: Final = 1
 HISTORY_DAYS: Final = 30
-_PULLED: Final = frozenset({"http", "grpc", "shell", "python"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def server_deployment(
         Pool(
             "pull",
             PoolKind.PULL,
-            _PULLED,
+            PULLED,
             cpu=max(64.0, cpus + 1),
             memory_mb=max(1 << 20, memory_mb + 1),
             longest_seconds=LONGEST_PULL,

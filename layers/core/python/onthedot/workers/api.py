@@ -2,7 +2,7 @@
 
 import json
 import random
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, model_validator
 from typing_extensions import TypedDict
@@ -16,8 +16,7 @@ from onthedot.core.lifecycle import LEASE_MS
 from onthedot.core.ports import Call
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.targets import types as targets
-from onthedot.targets.fields import Capability
-from onthedot.targets.shown import RequirementsView, TargetView, requirements_view
+from onthedot.targets.fields import Capability, RequirementsView, TargetView, requirements_view
 from onthedot.workers import records as workers
 from onthedot.workers import registrations
 from onthedot.workers.lease import LeasedRun
@@ -264,7 +263,7 @@ def lease_view(lease: LeasedRun, call: Call) -> LeaseView:
         "lease_until": format_instant(run.lease_until or 0),
         "lease_seconds": LEASE_SECONDS,
         "alone": lease.alone,
-        "target": cast(TargetView, targets.to_json(definition.target)),
+        "target": targets.to_json(definition.target),
         # The worker must send it as compact JSON in UTF-8, because the signature is made from these bytes.
         "payload": json.loads(call.payload),
         "timeout_seconds": definition.timeout_seconds,

@@ -118,11 +118,8 @@ class WorkflowView(TypedDict):
     schedule: ScheduleView | None  # type: ignore[valid-type]
 
 
-def read_workflow_request(body: bytes, header_key: str | None, now: int) -> tuple[JobRequest, list[Member]]:
-    """Return the request in a body and the jobs of its graph. `accept_workflow` checks later whether its times fit.
-
-    Raise ApiError for a body that is not JSON or too large, and InvalidRequest.
-    """
+def _read_request(body: bytes, header_key: str | None, now: int) -> tuple[JobRequest, list[Member]]:
+    """Return the request in a body and the jobs of its graph. `accept_workflow` checks later whether its times fit."""
     document = read_jobs_object(body)
     problems = [
         *choice_problems(document, (*ONE_OFF_FIELDS, *RULE_FIELDS)),
@@ -146,10 +143,7 @@ def read_workflow_request(body: bytes, header_key: str | None, now: int) -> tupl
 
 
 def _members(entries: Sequence[Any]) -> list[Member]:
-    """Return the jobs of the graph. Raise ApiError and InvalidRequest.
-
-    The graph is checked only when every job can be read.
-    """
+    """Return the jobs of the graph, which is checked only when every job can be read."""
     if not entries or len(entries) > MAX_JOBS:
         raise InvalidRequest(*check([Node("")] * len(entries)))
     members: list[Member] = []
@@ -167,7 +161,6 @@ def _members(entries: Sequence[Any]) -> list[Member]:
 
 
 def _path(number: int, field: str) -> str:
-    """Return the path of a field of one job in the body."""
     return f"jobs.{number}.{field}" if field and field != "body" else f"jobs.{number}"
 
 
@@ -203,36 +196,10 @@ def _member(entry: Any, number: int) -> Member:
 
 
 def _instant(at: int | LocalTime | None) -> int | None:
-    """Return the time of one job of the graph, which has no zone of its own. Raise InvalidRequest."""
+    """Return the time of one job of the graph, which has no zone of its own."""
     if isinstance(at, LocalTime):
         raise InvalidRequest(Problem("at", "has no offset from UTC; add Z or ±hh:mm, such as 2030-01-31T09:30:00Z"))
     return at
-
-
-def accepted_workflow_view(job: Record, next_at: int | None, members: Sequence[Member]) -> AcceptedWorkflowView:
-    ids = [_member_id(job, member.key) for member in members]
-    return {**accepted_view(job, next_at), "workflow_id": job.job_id, "jobs": ids}
-
-
-def workflow_view(workflow_id: str, state: WorkflowState, now: int, next_at: int | None) -> WorkflowView:
-    """Return a workflow with the statuses of its jobs."""
-    progress = state.progress()
-    return {
-        "workflow_id": workflow_id,
-        "run_id": None if state.run is None else state.run.run_id,
-        "name": None if state.job.definition is None else state.job.definition.name,
-        "status": state.status(),
-        "reason": None if state.run is None else state.run.reason,
-        "fire_time": None if state.run is None else show_time(state.run.fire_time),
-        "progress": {"total": progress.total, "ended": progress.ended, "by_status": dict(progress.by_status)},
-        "critical_path": critical_path(state.workflow.graph, state.seconds(now)),
-        "jobs": [_member_view(state, member) for member in state.workflow.members],
-        "schedule": _schedule(state.job, next_at, now),
-    }
-
-
-def _member_id(job: Record, key: str) -> MemberIdView:
-    return {"key": key, "job_id": None if job.kind is Kind.RECURRING else node_job_id(job.run_id, key)}
 
 
 def _member_view(state: WorkflowState, member: Member) -> MemberView:
@@ -262,17 +229,33 @@ def _schedule(job: Record, next_at: int | None, now: int) -> dict[str, Any] | No
 def submit_graph(context: RequestContext) -> AcceptedWorkflowView:
     """Submit a workflow: all of its jobs, or none."""
     now = context.engine.clock.now()
-    read, members = read_workflow_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
+    read, members = _read_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
     request = replace(read, trace=context.request.trace, by=context.caller)
     job = accept_workflow(context.engine, context.tenant, request, members, now)
-    return accepted_workflow_view(job, next_fire_of(context.engine, job), members)
+    recurs = job.kind is Kind.RECURRING
+    ids: list[MemberIdView] = [
+        {"key": member.key, "job_id": None if recurs else node_job_id(job.run_id, member.key)} for member in members
+    ]
+    return {**accepted_view(job, next_fire_of(context.engine, job)), "workflow_id": job.job_id, "jobs": ids}
 
 
 def show_workflow(context: RequestContext) -> WorkflowView:
     """Answer a workflow with the statuses of its jobs."""
     state = read_workflow(context.engine, context.tenant, context.id)
     now = context.engine.clock.now()
-    return workflow_view(context.id, state, now, next_fire_of(context.engine, state.job))
+    progress = state.progress()
+    return {
+        "workflow_id": context.id,
+        "run_id": None if state.run is None else state.run.run_id,
+        "name": None if state.job.definition is None else state.job.definition.name,
+        "status": state.status(),
+        "reason": None if state.run is None else state.run.reason,
+        "fire_time": None if state.run is None else show_time(state.run.fire_time),
+        "progress": {"total": progress.total, "ended": progress.ended, "by_status": dict(progress.by_status)},
+        "critical_path": critical_path(state.workflow.graph, state.seconds(now)),
+        "jobs": [_member_view(state, member) for member in state.workflow.members],
+        "schedule": _schedule(state.job, next_fire_of(context.engine, state.job), now),
+    }
 
 
 ROUTES: Final = (

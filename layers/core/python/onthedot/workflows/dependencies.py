@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from onthedot.core.choices import OnParentFailure as OnParentFailure  # noqa: PLC0414 - also from here
+from onthedot.core.choices import OnParentFailure
 from onthedot.core.lifecycle import closed, concluded, cut, tombstone_expiry
 from onthedot.core.listing import failed_under
 from onthedot.core.moves import Expect, Move
-from onthedot.core.records import TERMINAL, Kind, Record, Status
+from onthedot.core.records import Kind, Record, Status
 from onthedot.core.slots import Deployment, fire_slot, place, shard_of, watch_slot
 from onthedot.core.start_window import last_start
 from onthedot.schedules.schedule import next_fire
@@ -37,11 +37,6 @@ def called(job: Record) -> str:
     return job.run_id if name is None else f"{name} ({job.run_id})"
 
 
-def has_ended(run: Record) -> bool:
-    """Return whether the run is in a final status."""
-    return run.status in TERMINAL
-
-
 def waiting(run: Record, parents: Sequence[str], policy: OnParentFailure, now: int, deployment: Deployment) -> Record:
     """Return the new job as it waits for its parents, in a watch slot until all of them know of it."""
     return replace(
@@ -56,12 +51,10 @@ def waiting(run: Record, parents: Sequence[str], policy: OnParentFailure, now: i
 
 
 def has_room_for(parent: Record, more: int = 1) -> bool:
-    """Return whether so many more jobs may wait for the parent."""
     return len(parent.children) + more <= MOST_CHILDREN
 
 
 def needs_link(parent: Record, child_id: str) -> bool:
-    """Return whether the child can and must be recorded in the parent: it is not there yet, and there is room."""
     return child_id not in parent.children and has_room_for(parent)
 
 
@@ -93,7 +86,6 @@ def linked_to_all(child: Record) -> Move:
 
 
 def remove_parent(child_id: str, parent_id: str) -> Move:
-    """Remove one ended parent from the set that the child waits for."""
     return Move(
         child_id,
         Expect(frozenset({Status.WAITING})),
@@ -105,27 +97,21 @@ def remove_parent(child_id: str, parent_id: str) -> Move:
 
 def end_by_policy(child: Record, parent: Record | None, parent_id: str, now: int, deployment: Deployment) -> Move:
     """End a child that does not run, because this parent did not succeed or is gone."""
-    why = _why(parent, parent_id)
-    if child.on_parent_failure != OnParentFailure.SKIP:
-        return _fail(child, why, now, deployment)
-    ended = {**concluded(child, now, deployment), "reason": why, "waits_for": None}
-    return Move(child.run_id, _waits_still(child), Status.SKIPPED, ended)
+    to = Status.SKIPPED if child.on_parent_failure == OnParentFailure.SKIP else Status.FAILED
+    return end_waiting(child, to, _why(parent, parent_id), now, deployment)
 
 
 def end_unlinked(child: Record, parent: Record, now: int, deployment: Deployment) -> Move:
-    """Fail a child that cannot wait, because as many jobs as allowed wait for this parent."""
+    """Fail a child for which this parent has no room."""
     why = f"it cannot wait for its parent {called(parent)}: {TOO_MANY_CHILDREN}"
-    return _fail(child, why, now, deployment)
+    return end_waiting(child, Status.FAILED, why, now, deployment)
 
 
-def _fail(child: Record, why: str, now: int, deployment: Deployment) -> Move:
+def end_waiting(child: Record, to: Status, why: str, now: int, deployment: Deployment) -> Move:
     ended = {**concluded(child, now, deployment), "reason": why, "waits_for": None}
-    ended["failed_under"] = failed_under(child.tenant, child.run_id)
-    return Move(child.run_id, _waits_still(child), Status.FAILED, ended)
-
-
-def _waits_still(child: Record) -> Expect:
-    return Expect(frozenset({Status.WAITING}), {"dependents": child.dependents})
+    if to is Status.FAILED:
+        ended["failed_under"] = failed_under(child.tenant, child.run_id)
+    return Move(child.run_id, Expect(frozenset({Status.WAITING}), {"dependents": child.dependents}), to, ended)
 
 
 def _why(parent: Record | None, parent_id: str) -> str:

@@ -3,17 +3,21 @@
 Jobs that do not exist yet are stored as ended, so an attempt that still makes the graph finds their ids in use.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.ids import is_stamped
+from onthedot.core.lifecycle import closed, cut
+from onthedot.core.listing import failed_under
 from onthedot.core.moves import Move, applied
 from onthedot.core.ports import Deadline, Moved, Refused, Undecided
-from onthedot.core.records import Record, Status
+from onthedot.core.records import TERMINAL, Record, Status
+from onthedot.core.slots import Deployment
 from onthedot.engine import Engine
-from onthedot.workflows.graph import end_of, never_made, was_made
+from onthedot.jobs import changes
+from onthedot.workflows.dependencies import end_waiting
 from onthedot.workflows.members import Workflow, graph_of, ids_of, records_of
 
 TRIES: Final = 8
@@ -32,23 +36,13 @@ class EndedGraph:
         self.unreadable = self.unreadable or next(iter(unreadable), None)
 
 
-def read_graph(engine: Engine, run: Record) -> Workflow | None:
-    """Return the graph that the run makes. None: the job that defines it is gone.
-
-    Raise Unavailable, and UnreadableRecord for a graph that this version cannot read.
-    """
-    job = engine.store.get(run.job_id) if is_stamped(run.run_id) else run
-    if job is None or job.definition is None:
-        return None
-    return graph_of(engine, job, job.definition)
-
-
 def end_graph(engine: Engine, run: Record, how: Status, deadline: Deadline) -> EndedGraph:
     """End all jobs that have not ended, as the run did. Raise Unavailable or UnreadableRecord."""
-    workflow = read_graph(engine, run)
+    job = engine.store.get(run.job_id) if is_stamped(run.run_id) else run
     ended = EndedGraph()
-    if workflow is None:
+    if job is None or job.definition is None:  # the job that defines the graph is gone
         return ended
+    workflow = graph_of(engine, job, job.definition)
     jobs = _stored_jobs(engine, workflow, run, how, deadline=deadline, ended=ended)
     for _ in range(TRIES):
         jobs = _end(engine, jobs, run, how, deadline=deadline, ended=ended)
@@ -61,7 +55,7 @@ def _stored_jobs(
     engine: Engine, workflow: Workflow, run: Record, how: Status, *, deadline: Deadline, ended: EndedGraph
 ) -> list[Record]:
     """Return the jobs that exist. Store the others as ended, unless the whole graph was made once."""
-    if was_made(run):
+    if run.attempts and run.attempts[-1].outcome == "succeeded":
         read = engine.store.get_many(list(ids_of(workflow, run.run_id).values()), deadline)
         if read.unread:
             raise Unavailable(f"the jobs of {run.run_id} could not be read in time")
@@ -69,8 +63,8 @@ def _stored_jobs(
         return list(read.found.values())
     now = engine.clock.now()
     keys = [member.key for member in workflow.members]
-    because = _because(run, how)
-    missing = [never_made(job, how, because, now, engine.deployment) for job in records_of(engine, workflow, run, keys)]
+    to, why = _end_as(run, how)
+    missing = [never_made(job, to, why, now, engine.deployment) for job in records_of(engine, workflow, run, keys)]
     outcomes = engine.store.create_many(missing, deadline)
     if any(isinstance(outcome, Undecided) for outcome in outcomes):
         raise Unavailable(f"not all jobs of {run.run_id} could be ended in time")
@@ -84,8 +78,8 @@ def _end(
 ) -> list[Record]:
     """End the jobs, in one round. Return the jobs that changed meanwhile and need another round."""
     now = engine.clock.now()
-    because = _because(run, how)
-    ends = [(job, end_of(job, how, because, now, engine.deployment)) for job in jobs]
+    to, why = _end_as(run, how)
+    ends = [(job, _end_of(job, to, why, now, engine.deployment)) for job in jobs]
     ended.to_notify += [job for job, move in ends if move is None and job.notify_pending is not None]
     pairs: list[tuple[Record, Move]] = [(job, move) for job, move in ends if move is not None]
     outcomes = engine.store.move_many([move for _, move in pairs], deadline) if pairs else []
@@ -104,6 +98,44 @@ def _end(
     return again
 
 
-def _because(run: Record, how: Status) -> str | None:
-    """Return the cause of the end. Only a failure or a skip has one."""
-    return run.reason if how in (Status.FAILED, Status.SKIPPED) else None
+WHY: Final[Mapping[Status, str]] = {
+    Status.FAILED: "its workflow could not be made",
+    Status.SKIPPED: "its workflow was skipped",
+    Status.CANCELLED: "its workflow was cancelled",
+    Status.DELETED: "its workflow was deleted",
+}
+
+
+def ended_with_workflow(job: Record) -> bool:
+    """Return whether the end of its workflow's run ended this job, or kept it from being made."""
+    return job.status in TERMINAL and (job.reason or "").startswith(tuple(WHY.values()))
+
+
+def _end_as(run: Record, how: Status) -> tuple[Status, str]:
+    """Return the status in which the jobs of the run end, and the reason. Only a failure or a skip has a cause."""
+    because = run.reason if how in (Status.FAILED, Status.SKIPPED) else None
+    why = cut(f"{WHY[how]}{f': {because}' if because else ''}")
+    return Status.CANCELLED if how is Status.DELETED else how, why
+
+
+def _end_of(job: Record, to: Status, why: str, now: int, deployment: Deployment) -> Move | None:
+    if job.status in TERMINAL:
+        return None
+    if job.status is not Status.WAITING:
+        move = changes.cancel(job, now, deployment)
+        if move is None or move.to is Status.RUNNING:
+            return move
+        return replace(move, changes={**move.changes, "reason": why})
+    return end_waiting(job, to, why, now, deployment)
+
+
+def never_made(job: Record, to: Status, why: str, now: int, deployment: Deployment) -> Record:
+    """Return an ended record that takes the id of a job, so that a worker that makes the graph late cannot make it."""
+    return replace(
+        job,
+        status=to,
+        waits_for=frozenset(),
+        reason=why,
+        failed_under=failed_under(job.tenant, job.run_id) if to is Status.FAILED else None,
+        **closed(now, deployment),
+    )

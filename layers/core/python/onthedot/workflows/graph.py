@@ -5,130 +5,19 @@ Nothing here recurses, so the longest chain that a workflow may have cannot exha
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property, reduce
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from heapq import heapify, heappop, heappush
 from itertools import islice
-from operator import or_
 from typing import Final
 
-from onthedot.core.choices import MAX_JOBS as MAX_JOBS  # noqa: PLC0414 - also from here
+from onthedot.core.choices import MAX_JOBS
 from onthedot.core.errors import Problem
-from onthedot.core.lifecycle import closed, concluded, cut
-from onthedot.core.listing import failed_under
-from onthedot.core.moves import Expect, Move
-from onthedot.core.records import TERMINAL, Record, Status
-from onthedot.core.slots import Deployment
-from onthedot.jobs import changes
+from onthedot.core.records import TERMINAL, Status
 
-Edges = Sequence[Sequence[int]]
-
-
-def children_of(parents: Edges) -> list[list[int]]:
-    """Return the same edges, read from the other end."""
-    children: list[list[int]] = [[] for _ in parents]
-    for child, its_parents in enumerate(parents):
-        for parent in its_parents:
-            children[parent].append(child)
-    return children
-
-
-def parents_first(parents: Edges) -> list[int]:
-    """Return the positions, parents before children and otherwise ascending.
-
-    Positions in a cycle and their descendants are left out.
-    """
-    sorter = TopologicalSorter(dict(enumerate(parents)))
-    with suppress(CycleError):  # documented: the sorter still gives all positions that no cycle blocks
-        sorter.prepare()
-    # graphlib gives the ready positions in any order. The heap makes the order deterministic.
-    ready = list(sorter.get_ready())
-    heapify(ready)
-    found = []
-    while ready:
-        found.append(position := heappop(ready))
-        sorter.done(position)
-        for following in sorter.get_ready():
-            heappush(ready, following)
-    return found
-
-
-def shortest_cycles(parents: Edges) -> list[list[int]]:
-    """Return the shortest cycle of each tangle. A tangle is a set of positions that all wait for each other.
-
-    A cycle leads from child to parent and begins with its lowest position. Of several shortest cycles it is one whose
-    first position is lowest. graphlib reports one cycle of any length, and a person needs the shortest. Without cycles
-    this costs no more than `parents_first`. With cycles, the search begins at each position in them. A set of positions
-    is an int with a bit for each position, because a dense graph would take seconds otherwise.
-    """
-    children = children_of(parents)
-    left = sorted(set(range(len(parents))) - set(parents_first(parents)) - set(parents_first(children)))
-    up, down = ({position: _bits(edges[position]) for position in left} for edges in (parents, children))
-    among, seen, found = _bits(left), 0, []
-    for start in left:
-        tangle = _union(_rings(start, up, among)) & _union(_rings(start, down, among)) if not _has(seen, start) else 0
-        seen |= tangle
-        if tangle:
-            found.append(_shortest(tangle, up))
-    return found
-
-
-def _shortest(tangle: int, up: Mapping[int, int]) -> list[int]:
-    best: list[int] = []
-    for start in _numbered(tangle):
-        # The search from a lower position has found the cycles through it.
-        among = tangle >> start << start
-        best = _cycle_from(start, up, among, shorter_than=len(best) or among.bit_count() + 1) or best
-    return best
-
-
-def _cycle_from(start: int, up: Mapping[int, int], among: int, shorter_than: int) -> list[int]:
-    """Return the shortest cycle through this position, or an empty list if there is none that is so short."""
-    rings: list[int] = []
-    for ring in islice(_rings(start, up, among), shorter_than - 1):
-        if _has(ring, start):
-            # Follow the cycle from its end: from each ring take the lowest position that has an edge to the position
-            # after it.
-            back = [start]
-            for before in reversed(rings):
-                back.append(next(position for position in _numbered(before) if _has(up[position], back[-1])))
-            return [start, *back[:0:-1]]
-        rings.append(ring)
-    return []
-
-
-def _rings(start: int, edges: Mapping[int, int], among: int) -> Iterator[int]:
-    """Yield the positions that can be reached in one step, then the positions that need two steps, and so on."""
-    ring = seen = edges[start] & among
-    while ring:
-        yield ring
-        ring = _union(edges[position] for position in _numbered(ring)) & among & ~seen
-        seen |= ring
-
-
-def _bits(positions: Iterable[int]) -> int:
-    return _union(1 << position for position in positions)
-
-
-def _union(sets: Iterable[int]) -> int:
-    return reduce(or_, sets, 0)
-
-
-def _has(bits: int, position: int) -> bool:
-    return bool(bits >> position & 1)
-
-
-def _numbered(bits: int) -> Iterator[int]:
-    """Yield the members of a set, ascending."""
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
-
-
+MAX_CYCLES: Final = 10
+"""Most cycles that are reported. The search for each looks at all edges."""
 MAX_HINTS: Final = 20
 """Most unknown keys that get a hint. A hint compares the key with all keys, and a request with many unknown keys must
 not take seconds."""
@@ -136,11 +25,9 @@ not take seconds."""
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A job of a workflow as the graph knows it: its key, and the keys of the jobs that it waits for."""
-
     key: str
     depends_on: tuple[str, ...] = ()
-    """The keys of the jobs whose end it waits for."""
+    """The keys of the jobs that it waits for."""
 
 
 @dataclass(frozen=True)
@@ -152,24 +39,13 @@ class Graph:
 
     nodes: tuple[Node, ...]
 
-    def parents_of(self, key: str) -> tuple[str, ...]:
-        """Return the jobs that this one waits for. Raise KeyError if there is no such job."""
-        return self._named(self._parents[self._positions[key]])
-
     def children_of(self, key: str) -> tuple[str, ...]:
         """Return the jobs that wait for this one. Raise KeyError if there is no such job."""
-        return self._named(self._children[self._positions[key]])
+        return tuple(self.nodes[position].key for position in self._children[self._positions[key]])
 
     def roots(self) -> tuple[str, ...]:
         """Return the jobs that wait for no other."""
-        return tuple(node.key for node, parents in zip(self.nodes, self._parents, strict=True) if not parents)
-
-    def leaves(self) -> tuple[str, ...]:
-        """Return the jobs that no other waits for."""
-        return tuple(node.key for node, children in zip(self.nodes, self._children, strict=True) if not children)
-
-    def _named(self, positions: Sequence[int]) -> tuple[str, ...]:
-        return tuple(self.nodes[position].key for position in positions)
+        return tuple(node.key for node in self.nodes if not node.depends_on)
 
     @cached_property
     def _positions(self) -> Mapping[str, int]:
@@ -181,21 +57,19 @@ class Graph:
 
     @cached_property
     def _children(self) -> list[list[int]]:
-        return children_of(self._parents)
+        children: list[list[int]] = [[] for _ in self.nodes]
+        for child, its_parents in enumerate(self._parents):
+            for parent in its_parents:
+                children[parent].append(child)
+        return children
 
     @cached_property
     def _order(self) -> list[int]:
-        found = parents_first(self._parents)
-        if len(found) < len(self.nodes):
-            raise ValueError("the jobs wait for each other; check them first")
-        return found
+        return list(TopologicalSorter(dict(enumerate(self._parents))).static_order())
 
 
 def order(graph: Graph) -> list[str]:
-    """Return all keys, parents before children and otherwise as in the request.
-
-    Raise ValueError if there is a cycle.
-    """
+    """Return all keys, parents before children. Raise ValueError if there is a cycle."""
     return [graph.nodes[position].key for position in graph._order]
 
 
@@ -223,8 +97,8 @@ def critical_path(graph: Graph, seconds: Mapping[str, float]) -> list[str]:
 def check(nodes: Sequence[Node]) -> list[Problem]:
     """Return everything that keeps these jobs from being a workflow, in the order of the request. Cycles come last.
 
-    The fields are those of the request, such as `jobs.2.depends_on.0`. Of cycles that share jobs only the shortest is
-    reported: there can be more of them than a person can read.
+    The fields are those of the request, such as `jobs.2.depends_on.0`. Of cycles that share jobs only one is reported:
+    there can be more of them than a person can read.
     """
     if not nodes:
         return [Problem("jobs", "there are no jobs; give at least one")]
@@ -237,12 +111,28 @@ def check(nodes: Sequence[Node]) -> list[Problem]:
         if (first := positions[node.key]) != index:
             found.append(Problem(f"jobs.{index}.key", f"is the key of job {first} too; give each job its own"))
         found.extend(_bad_dependencies(index, node, positions, hints))
-    for cycle in shortest_cycles(_parents(nodes, positions)):
+    for cycle in sorted(islice(_cycles(_parents(nodes, positions)), MAX_CYCLES)):
         path = " → ".join(nodes[position].key for position in [*cycle, cycle[0]])
         found.append(
             Problem(f"jobs.{cycle[0]}.depends_on", f"these wait for each other: {path}; remove one of the arrows")
         )
     return found
+
+
+def _cycles(parents: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Yield cycles that share no position, each from child to parent and beginning with its lowest position."""
+    left = dict(enumerate(parents))
+    while True:
+        try:
+            TopologicalSorter(left).prepare()
+        except CycleError as error:
+            cycle = error.args[1][:0:-1]
+        else:
+            return
+        first = cycle.index(min(cycle))
+        yield cycle[first:] + cycle[:first]
+        gone = set(cycle)
+        left = {one: [parent for parent in left[one] if parent not in gone] for one in left if one not in gone}
 
 
 def _bad_dependencies(index: int, node: Node, known: Mapping[str, int], hints: "_Hints") -> Iterator[Problem]:
@@ -268,10 +158,7 @@ class _Hints:
         self._left = MAX_HINTS
 
     def instead_of(self, key: str, waiting: str) -> str:
-        """Return what to write instead of the key.
-
-        This is never the key of the waiting job, because no job can wait for itself.
-        """
+        """Return what to write instead of the key, which is never the key of the waiting job."""
         self._left -= 1
         close = get_close_matches(key[:64].strip().casefold(), self._spelled, n=2) if self._left >= 0 else []
         others = [self._spelled[name] for name in close if self._spelled[name] != waiting]
@@ -283,7 +170,6 @@ def _shown(key: str) -> str:
 
 
 def _positions(nodes: Sequence[Node]) -> dict[str, int]:
-    """Return the first position of each key."""
     return {node.key: len(nodes) - 1 - back for back, node in enumerate(reversed(nodes))}
 
 
@@ -298,14 +184,12 @@ _UNSTARTED: Final = frozenset({Status.WAITING, Status.PENDING, Status.DISPATCHED
 
 @dataclass(frozen=True, slots=True)
 class WorkflowProgress:
-    """The number of a workflow's jobs by status, and the status of the workflow itself."""
+    """The number of a workflow's jobs, and the status of the workflow itself."""
 
     total: int
-    """Number of its jobs."""
     ended: int
-    """Number of jobs that have ended."""
     by_status: Mapping[str, int]
-    """Number of jobs in each status, by its name. Statuses without a job are left out."""
+    """Statuses without a job are left out."""
     status: Status
     """The status of the workflow itself."""
 
@@ -332,61 +216,3 @@ def _status(present: set[str]) -> Status:
         return Status.CANCELLED
     # A job that was skipped by its own rules does not keep the workflow from succeeding.
     return Status.SKIPPED if present == {Status.SKIPPED} else Status.SUCCEEDED
-
-
-WHY: Final[Mapping[Status, str]] = {
-    Status.FAILED: "its workflow could not be made",
-    Status.SKIPPED: "its workflow was skipped",
-    Status.CANCELLED: "its workflow was cancelled",
-    Status.DELETED: "its workflow was deleted",
-}
-
-
-def ended_with_workflow(job: Record) -> bool:
-    """Return whether the end of its workflow's run ended this job, or kept it from being made."""
-    return job.status in TERMINAL and (job.reason or "").startswith(tuple(WHY.values()))
-
-
-def was_made(run: Record) -> bool:
-    """Return whether an ended run had made its whole graph."""
-    return bool(run.attempts) and run.attempts[-1].outcome == "succeeded"
-
-
-def end_of(job: Record, run_ended: Status, because: str | None, now: int, deployment: Deployment) -> Move | None:
-    """End a job with its workflow, or ask its running attempt to stop. Return None when there is nothing to do."""
-    if job.status in TERMINAL:
-        return None
-    why = _why(run_ended, because)
-    if job.status is not Status.WAITING:
-        move = changes.cancel(job, now, deployment)
-        return move if move is None or move.to is Status.RUNNING else _with_reason(move, why)
-    to = _end_status(run_ended)
-    ended = {**concluded(job, now, deployment), "reason": why, "waits_for": None}
-    if to is Status.FAILED:
-        ended["failed_under"] = failed_under(job.tenant, job.run_id)
-    return Move(job.run_id, Expect(frozenset({Status.WAITING}), {"dependents": job.dependents}), to, ended)
-
-
-def never_made(job: Record, run_ended: Status, because: str | None, now: int, deployment: Deployment) -> Record:
-    """Return an ended record that takes the id of a job, so that a worker that makes the graph late cannot make it."""
-    to = _end_status(run_ended)
-    return replace(
-        job,
-        status=to,
-        waits_for=frozenset(),
-        reason=_why(run_ended, because),
-        failed_under=failed_under(job.tenant, job.run_id) if to is Status.FAILED else None,
-        **closed(now, deployment),
-    )
-
-
-def _with_reason(move: Move, why: str) -> Move:
-    return replace(move, changes={**move.changes, "reason": why})
-
-
-def _end_status(run_ended: Status) -> Status:
-    return Status.CANCELLED if run_ended is Status.DELETED else run_ended
-
-
-def _why(run_ended: Status, because: str | None) -> str:
-    return cut(f"{WHY[run_ended]}{f': {because}' if because else ''}")

@@ -44,20 +44,16 @@ class Member:
 
     @property
     def gates(self) -> Sequence[str]:
-        """The gates that the job names, in the order of the request."""
         named: Sequence[str] = self.record.get("gates", ())
         return named
 
 
 @dataclass(frozen=True)
 class Workflow:
-    """A checked graph of jobs."""
-
     members: tuple[Member, ...]
 
     @cached_property
     def graph(self) -> Graph:
-        """The keys alone, with their dependencies."""
         return Graph(tuple(Node(member.key, member.depends_on) for member in self.members))
 
     def to_payload(self) -> dict[str, Any]:
@@ -83,7 +79,6 @@ def graph_of(engine: Engine, job: Record, definition: Definition) -> Workflow:
 
 
 def ids_of(workflow: Workflow, run_id: str) -> dict[str, str]:
-    """Return the ids of the jobs that the run makes, by key."""
     return {member.key: node_job_id(run_id, member.key) for member in workflow.members}
 
 

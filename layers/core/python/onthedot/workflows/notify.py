@@ -18,7 +18,7 @@ from onthedot.core.ids import fresh_generation
 from onthedot.core.lifecycle import has_graph
 from onthedot.core.moves import Move, applied
 from onthedot.core.ports import Deadline, Moved, Refused
-from onthedot.core.records import Record, Status
+from onthedot.core.records import TERMINAL, Record, Status
 from onthedot.core.send import send_runs
 from onthedot.core.slots import horizon
 from onthedot.core.stamp import stamp_jobs
@@ -34,8 +34,6 @@ MANY: Final = 100
 
 @dataclass(slots=True)
 class _Notified:
-    """The result of notifying the children of one run."""
-
     to_notify: list[Record] = field(default_factory=list)
     """Jobs that ended with the run, and whose own children are to be notified."""
     out_of_time: bool = False
@@ -79,7 +77,6 @@ def notify_children(engine: Engine, ended: Record, deadline: Deadline | None = N
 
 
 def _notify_all(engine: Engine, parent: Record, deadline: Deadline) -> _Notified:
-    """Notify each child of a run, as long as there is time."""
     notified = _Notified(out_of_time=not deadline.allows(engine.clock.now()))
     if notified.out_of_time:
         return notified
@@ -103,7 +100,7 @@ def _notify_all(engine: Engine, parent: Record, deadline: Deadline) -> _Notified
 
 
 def _not_notified(engine: Engine, parent: Record, deadline: Deadline) -> list[str]:
-    """Return the children that no earlier try has notified. So each try gets further than the one before."""
+    """Return the children that no earlier try has notified, so that each try gets further than the one before."""
     read = engine.store.get_many(sorted(parent.children), deadline)
     return [
         child_id for child_id in sorted(parent.children) if not _is_notified(read.found.get(child_id), parent.run_id)
@@ -143,7 +140,7 @@ def notify_child(engine: Engine, child_id: str, parent_id: str, parent: Record |
             )
     outcome = _move(engine, dependencies.remove_parent(child_id, parent_id))
     if isinstance(outcome, Moved) and outcome.run is not None and not outcome.run.waits_for:
-        return schedule_child(engine, outcome.run)
+        return _schedule_child(engine, outcome.run)
     return None
 
 
@@ -173,7 +170,7 @@ def _end_child(engine: Engine, child: Record, end: Callable[[Record], Move]) -> 
     raise Unavailable(f"{child.run_id} keeps changing; try again")
 
 
-def schedule_child(engine: Engine, child: Record) -> Record | None:
+def _schedule_child(engine: Engine, child: Record) -> Record | None:
     """Schedule a child whose parents have all ended. Return it if it ended instead and has children to notify."""
     now = engine.clock.now()
     move = dependencies.schedule(child, now, generation=fresh_generation(), deployment=engine.deployment)
@@ -201,7 +198,7 @@ def link_to_parents(engine: Engine, child: Record) -> None:
             raise Unavailable(f"{child.run_id} could not be linked to all its parents in time")
         parent = _record_in_parent(engine, parent_id, child.run_id)
         ended_child = None
-        if parent is None or dependencies.has_ended(parent):
+        if parent is None or parent.status in TERMINAL:
             ended_child = notify_child(engine, child.run_id, parent_id, parent)
         elif child.run_id not in parent.children:
             ended_child = _end_unlinked(engine, child, parent)
@@ -217,7 +214,7 @@ def _record_in_parent(engine: Engine, parent_id: str, child_id: str) -> Record |
     """
     parent = engine.store.get(parent_id)
     for _ in range(TRIES):
-        if parent is None or dependencies.has_ended(parent) or not dependencies.needs_link(parent, child_id):
+        if parent is None or parent.status in TERMINAL or not dependencies.needs_link(parent, child_id):
             return parent
         outcome = _move(engine, dependencies.link_child(parent, child_id))
         if isinstance(outcome, Moved):

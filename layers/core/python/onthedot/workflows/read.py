@@ -16,8 +16,6 @@ from onthedot.workflows.members import Workflow, graph_of, ids_of
 
 @dataclass(frozen=True, slots=True)
 class WorkflowState:
-    """A workflow with the jobs of its latest graph."""
-
     job: Record
     """The job that was submitted."""
     run: Record | None
@@ -29,10 +27,7 @@ class WorkflowState:
     """The graph's jobs that exist, by key."""
 
     def status_of(self, key: str) -> str:
-        """Return the status of a job.
-
-        A job that does not exist yet is PENDING, or has the status in which its workflow's run ended.
-        """
+        """Return a job's status. One that does not exist yet is PENDING, or ended as its workflow's run did."""
         member = self.members.get(key)
         if member is not None:
             return _shown(member)
@@ -42,14 +37,10 @@ class WorkflowState:
         return run.status.value
 
     def progress(self) -> WorkflowProgress:
-        """Count the jobs by status."""
         return progress({member.key: self.status_of(member.key) for member in self.workflow.members})
 
     def status(self) -> str:
-        """Return the status of the workflow. Once all its jobs exist, it comes from them.
-
-        Before that, it comes from the run.
-        """
+        """Once all jobs exist, the status of the workflow comes from them. Before that, it comes from the run."""
         run = self.run
         if run is None:
             return Status.PENDING.value
@@ -60,7 +51,6 @@ class WorkflowState:
         return (Status.RUNNING if run.attempt else Status.PENDING).value
 
     def seconds(self, now: int) -> dict[str, float]:
-        """Return how long each job took from its first start to its end, or to now."""
         return {key: took / 1000 for key, job in self.members.items() if (took := _took(job, now)) is not None}
 
 

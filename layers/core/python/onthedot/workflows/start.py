@@ -17,7 +17,8 @@ from onthedot.core.ports import Answer, Call, Deadline, Moved, Performer
 from onthedot.core.records import Record, Status
 from onthedot.core.send import send_runs
 from onthedot.engine import Engine
-from onthedot.workflows.graph import ended_with_workflow, order
+from onthedot.workflows.end import ended_with_workflow
+from onthedot.workflows.graph import order
 from onthedot.workflows.members import Workflow, from_payload, records_of
 
 AT_ONCE: Final = 100
@@ -82,7 +83,7 @@ def _read(call: Call) -> Workflow:
 
 
 def _in_order(workflow: Workflow) -> Iterator[list[str]]:
-    """Yield the keys of waiting jobs, children before their parents. The roots, which run at once, come after them."""
+    """Yield the keys of waiting jobs, children before their parents. The roots run at once, so they come last."""
     roots = set(workflow.graph.roots())
     waiting = [key for key in reversed(order(workflow.graph)) if key not in roots]
     for first in range(0, len(waiting), AT_ONCE):

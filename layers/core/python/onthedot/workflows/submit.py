@@ -25,14 +25,13 @@ UPLOADS: Final = 16
 
 @dataclass(slots=True)
 class _PoolChooser:
-    """A chooser of pools for the jobs of a graph. It chooses once for all jobs with the same needs."""
+    """It chooses pools for the jobs of a graph, once for all jobs with the same needs."""
 
     engine: Engine
     tenant: str
     known: dict[tuple[str, Requirements, int], str | InvalidRequest] = field(default_factory=dict)
 
     def pool(self, definition: Definition) -> str:
-        """Return the pool of a job. Raise InvalidRequest or Unavailable."""
         refuse_forbidden(self.engine.deployment.allow_list, definition.target)
         needs = (type_of(definition.target), definition.requirements, definition.timeout_seconds)
         if needs not in self.known:
@@ -70,8 +69,8 @@ def _check_times_of(members: Sequence[Member], now: int) -> None:
 def submit_workflow(engine: Engine, tenant: str, request: JobRequest, members: Sequence[Member]) -> Record:
     """Return the stored job: new, or made by an earlier request with the same key and body.
 
-    `request` has all but the payload, which is the graph of the members. Raise IdempotencyConflict or Unavailable.
-    Raise InvalidRequest that names a member's field, such as `jobs.3.target.function`, when it cannot run here.
+    `request` has all but the payload, which is the graph of the members. InvalidRequest names a member's field, such as
+    `jobs.3.target.function`, when it cannot run here.
     """
     routed = _with_pools(engine, tenant, members)
     with ThreadPoolExecutor(UPLOADS) as uploads:

@@ -159,16 +159,11 @@ export const listed = (names) =>
 /** One line for a target: "POST HOST/PATH", "python send-email". Listed runs have it as text already. */
 export function targetWords(target) {
   if (!target || typeof target === "string") return target ?? "–";
-  const by = {
-    http: () => `${target.method ?? "POST"} ${target.url}`,
-    lambda: () => `lambda ${target.function}`,
-    aws: () => `aws ${target.service}.${target.action}`,
-    shell: () => `shell ${(target.argv ?? []).join(" ")}`,
-    grpc: () => `grpc ${target.address}${target.method?.startsWith("/") ? "" : "/"}${target.method}`,
-    python: () => `python ${target.handler}`,
-    workflow: () => `workflow ${target.name}`,
-  };
-  return by[target.type]?.() ?? String(target.type);
+  if (target.type === "http") return `${target.method ?? "POST"} ${target.url}`;
+  const texts = Object.values(target)
+    .flat()
+    .filter((value) => typeof value === "string");
+  return texts.join(" ");
 }
 
 /** The first letter large. */

@@ -6,6 +6,7 @@ import queue
 import threading
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date, datetime
 from itertools import islice
 from typing import Any, Final
@@ -26,8 +27,7 @@ from onthedot.targets.types import AwsTarget, LambdaTarget
 def answer_in_time(call: Call, phase: str, work: Callable[[], Answer]) -> Answer:
     """Return the answer of `work`, which runs in a thread, or an answer that it timed out or was stopped.
 
-    The thread runs on after that. `work` must end by its own time-outs, or the number of threads would grow. An
-    exception that `work` raises is raised here.
+    The thread runs on after that. `work` must end by its own time-outs, or the number of threads would grow.
     """
     outcome: queue.SimpleQueue[Answer | BaseException] = queue.SimpleQueue()
 
@@ -87,18 +87,14 @@ class LambdaInvoker(Performer):
 
 
 def _invocation(call: Call, function: str) -> dict[str, Any]:
+    context = base64.b64encode(json_text.to_bytes({"custom": dict(attempt_facts(call))})).decode()
+    assert len(context) <= MAX_CONTEXT, "ids are short"
     return {
         "FunctionName": function,
         "InvocationType": "RequestResponse",
-        "ClientContext": _client_context(call),
+        "ClientContext": context,
         "Payload": call.payload,
     }
-
-
-def _client_context(call: Call) -> str:
-    text = base64.b64encode(json_text.to_bytes({"custom": dict(attempt_facts(call))})).decode()
-    assert len(text) <= MAX_CONTEXT, "ids are short"
-    return text
 
 
 def _returned(response: Mapping[str, Any]) -> Answer:
@@ -107,11 +103,10 @@ def _returned(response: Mapping[str, Any]) -> Answer:
 
 
 def _raised(content: bytes, kind: str) -> Answer:
-    """Return the answer of a function that failed. Its error is JSON in most runtimes."""
-    try:
+    """Read the error of a function, which is JSON in most runtimes."""
+    raised = None
+    with suppress(ValueError):
         raised = json.loads(content)
-    except ValueError:
-        raised = None
     fields: dict[str, Any] = raised if isinstance(raised, dict) else {}
     message = fields.get("errorMessage") or content.decode("utf-8", errors="replace")
     return Answer(
@@ -171,7 +166,6 @@ class AwsCaller(Performer):
 
 
 def _input(call: Call, target: AwsTarget) -> dict[str, Any]:
-    """Return the target's input, or else the payload. No payload counts as an empty input."""
     if target.input is not None:
         return dict(target.input)
     try:
@@ -194,7 +188,7 @@ def _as_json(response: Mapping[str, Any]) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a JSON value for a value of a type that JSON does not have."""
+    """Express a value of a type that JSON does not have."""
     match value:
         case bytes() | bytearray():
             return base64.b64encode(value).decode()

@@ -3,10 +3,11 @@
 The clients do not retry, and wait only a little longer than the call may take.
 """
 
+import math
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 import boto3
@@ -50,27 +51,17 @@ def make_client(service: Any, read_seconds: float, *, session: Any = None, **con
 
 
 class Clients:
-    """A cache of a few clients by service and time-out, made when first needed.
-
-    It is safe to use from several threads.
-    """
+    """A cache of a few clients by service and time-out. It is safe to use from several threads."""
 
     def __init__(self, make: Callable[[str, float], Any]) -> None:
-        self._make = make
+        self._make = lru_cache(_MOST_CLIENTS)(make)
         # A thread may wait here for a client that is being made: its caller does not wait for it beyond the time-out.
         self._lock = threading.Lock()
-        self._made: OrderedDict[tuple[str, float], Any] = OrderedDict()
 
     def client(self, service: str, timeout_ms: int) -> Any:
-        """Return a client whose time-out is this or up to twice as long. Raise the maker's errors."""
-        key = service, _bucket(timeout_ms)
+        """Return a client whose time-out is this or up to twice as long."""
         with self._lock:
-            if key not in self._made:
-                self._made[key] = self._make(*key)
-            self._made.move_to_end(key)
-            if len(self._made) > _MOST_CLIENTS:
-                self._made.popitem(last=False)
-            return self._made[key]
+            return self._make(service, _bucket(timeout_ms))
 
 
 def send(client: Any, action: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -105,11 +96,8 @@ def read_body(body: Any, limit: int) -> bytes:
 
 
 def _bucket(timeout_ms: int) -> float:
-    """Return the time-out in seconds, rounded up to a power of two."""
-    seconds = 1.0
-    while seconds * 1000 < timeout_ms:
-        seconds *= 2
-    return seconds
+    """Round the time-out up to a power of two, in seconds."""
+    return float(1 << math.ceil(math.log2(max(1, timeout_ms / 1000))))
 
 
 SESSION_NAME: Final = "onthedot-jobs"

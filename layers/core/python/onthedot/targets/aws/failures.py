@@ -45,7 +45,7 @@ AWS_ERRORS: Final = (ClientError, BotoCoreError, GarbledError, RoleNotAssumed)
 
 
 def judge(call: Call, error: AwsError, *, temporary: frozenset[str] = frozenset()) -> Answer:
-    """Return the answer that a failure means. `temporary` holds further codes of temporary failures."""
+    """`temporary` holds further codes of failures that may pass."""
     match error:
         case ClientError():
             return _answered(error, temporary)

@@ -13,9 +13,8 @@ from onthedot.targets.addresses import Address, AddressError, Lookup, Unresolved
 from onthedot.targets.answers import printable, refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown, Stopped
 from onthedot.targets.grpc import is_available
-from onthedot.targets.rules import GrpcDestination
-from onthedot.targets.rules import grpc_destination_of as destination_of
-from onthedot.targets.types import BadTarget, GrpcTarget
+from onthedot.targets.rules import BadTarget, GrpcDestination, grpc_destination_of
+from onthedot.targets.types import GrpcTarget
 
 if TYPE_CHECKING:
     from onthedot.targets.grpc.calls import GrpcCalls
@@ -26,8 +25,6 @@ _REFUSALS = {BadTarget: "bad_request", AddressError: "refused_address"}
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A gRPC server to call, with its checked addresses."""
-
     addresses: tuple[Address, ...]
     """Addresses that passed the deny list, all of one family."""
     destination: GrpcDestination
@@ -53,7 +50,7 @@ class GrpcCaller(Performer):
             return refused("this worker lacks the package grpcio: pip install 'onthedot[grpc]'", "unsupported")
         countdown = Countdown(call.timeout_ms, call.stop)
         try:
-            server = self._find(destination_of(call.definition.target), countdown)
+            server = self._find(grpc_destination_of(call.definition.target), countdown)
             return self._calls.perform(call, server, countdown)
         except Stopped:
             return stopped(call)
@@ -66,15 +63,7 @@ class GrpcCaller(Performer):
             return Answer(ok=False, error=why, error_class="dns") if call.stop.reason is None else stopped(call)
 
     def _find(self, destination: GrpcDestination, countdown: Countdown) -> Server:
-        countdown.phase = f"resolving {destination.host}"
-        found = resolve(
-            destination.host,
-            destination.port,
-            lookup=self._lookup,
-            seconds=countdown.left(),
-            allow_private=self._allow_private,
-            stop=countdown.stop,
-        )
+        found = resolve(destination.host, destination.port, self._lookup, countdown, allow_private=self._allow_private)
         addresses = tuple(address for address in found if address.version == found[0].version)
         # An address that passed is public, or, on a local stage, loopback or private.
         private = all(why_denied(address, allow_private=False) for address in addresses)

@@ -12,7 +12,7 @@ from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, Serv
 
 from onthedot import __version__
 from onthedot.core.ports import Answer, Call
-from onthedot.targets.answers import attempt_facts, printable, refused, result_text, timed_out
+from onthedot.targets.answers import attempt_facts, printable, refused, result_text
 from onthedot.targets.countdown import Countdown, interruptible
 from onthedot.targets.grpc.caller import Server
 from onthedot.targets.grpc.types import (
@@ -49,16 +49,13 @@ _REFLECTION: Final = (
 
 
 class GrpcCalls:
-    """A maker of calls that caches the types of servers for a short time. It is safe to use from several threads."""
+    """Calls that remember the types of servers for a short time. It is safe to use from several threads."""
 
     def __init__(self) -> None:
         self._known = KnownTypes()
 
     def perform(self, call: Call, server: Server, countdown: Countdown) -> Answer:
-        """Make the call and judge its outcome.
-
-        Raise Stopped when the call was asked to stop, and TimeoutError when its time is over.
-        """
+        """Make the call and judge its outcome. Raise Stopped, and TimeoutError."""
         try:
             with self._connected(server, countdown) as connection:
                 method, request = self._prepare(connection, server, call.payload)
@@ -71,13 +68,10 @@ class GrpcCalls:
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
                 self._known.forget(server)
-            return _failed(call, error, countdown)
+            return _failed(error, countdown)
 
     def _prepare(self, connection: "_Connection", server: Server, payload: bytes) -> tuple[UnaryMethod, bytes]:
-        """Return the method and its encoded request.
-
-        Cached types may be outdated, so the server is asked again before a call is refused.
-        """
+        """Encode the request. Cached types may be outdated, so the server is asked again before a call is refused."""
         if known := self._known.find(server):
             with suppress(ReflectionRefused):
                 return _encoded(known, server.destination, payload)
@@ -160,7 +154,6 @@ class _Connection:
         return received
 
     def call(self, destination: GrpcDestination, request: bytes, call: Call) -> bytes:
-        """Send the encoded request and return the encoded reply."""
         unary: grpc.UnaryUnaryMultiCallable[bytes, bytes]
         unary = self._channel.unary_unary(f"/{destination.service}/{destination.method}")
         return unary(request, timeout=self._countdown.left(), metadata=_metadata(call))
@@ -194,23 +187,17 @@ def _judge(method: UnaryMethod, reply: bytes) -> Answer:
     return Answer(ok=True, result=None if text is None else result_text(text.encode()))
 
 
-def _failed(call: Call, error: grpc.RpcError, countdown: Countdown) -> Answer:
-    """Return the answer that a status means. After a stop or at the end of the time the status itself says nothing."""
+def _failed(error: grpc.RpcError, countdown: Countdown) -> Answer:
+    """Return the answer that a status means. Raise Stopped or TimeoutError when the status came from our own end."""
     countdown.raise_if_stopped()
     code = error.code()
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        with suppress(TimeoutError):
-            countdown.left()
-            return _answered(error, code, countdown)
-        return timed_out(call, countdown.phase)
-    return _answered(error, code, countdown)
-
-
-def _answered(error: grpc.RpcError, code: grpc.StatusCode, countdown: Countdown) -> Answer:
+        countdown.left()
+    what = f"{code.name} while {countdown.phase}"
     details = printable(error.details() or "", _EXCERPT)
     return Answer(
         ok=False,
-        error=f"{code.name} while {countdown.phase}: {details}" if details else f"{code.name} while {countdown.phase}",
+        error=f"{what}: {details}" if details else what,
         error_class=f"grpc_{code.name}",
         retryable=code not in _FINAL,
     )

@@ -1,8 +1,6 @@
 """The types of a server's methods, read from its reflection, and messages to and from JSON."""
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -45,15 +43,13 @@ class BadTypes(OnthedotError):
 
 
 class UnaryMethod:
-    """A unary method with the types of its request and reply."""
-
     def __init__(self, descriptor: Any, pool: DescriptorPool) -> None:
         self._request: type[Message] = GetMessageClass(descriptor.input_type)
         self._reply: type[Message] = GetMessageClass(descriptor.output_type)
         self._pool = pool
 
     def encode(self, payload: bytes) -> bytes:
-        """Return the request as bytes. Raise ReflectionRefused when the payload is not JSON of the request's type."""
+        """Raise ReflectionRefused when the payload is not JSON of the request's type."""
         text = b"{}" if payload.strip() in _NO_MESSAGE else payload
         name = self._request.DESCRIPTOR.full_name
         if text.lstrip()[:1] == b"[" and not name.startswith("google.protobuf."):
@@ -62,9 +58,8 @@ class UnaryMethod:
         try:
             return json_format.Parse(text, self._request(), descriptor_pool=self._pool).SerializeToString()
         except (json_format.ParseError, ValueError, TypeError, RecursionError) as error:
-            raise ReflectionRefused(
-                f"the payload is not a {name}: {printable(str(error), 300)}", "bad_request"
-            ) from None
+            why = f"the payload is not a {name}: {printable(str(error), 300)}"
+            raise ReflectionRefused(why, "bad_request") from None
 
     def decode(self, reply: bytes) -> str | None:
         """Return the reply as JSON, or None when JSON cannot express it: the call succeeded all the same.
@@ -82,10 +77,7 @@ class UnaryMethod:
 
 
 class Types:
-    """The types of one service of a server."""
-
     def __init__(self, files: Mapping[str, FileDescriptorProto]) -> None:
-        """Load the files. Raise BadTypes when they do not fit together."""
         self._pool = DescriptorPool()
         left = dict(files)
         while left:
@@ -96,7 +88,7 @@ class Types:
                 self._add(left.pop(name))
 
     def method(self, service: str, name: str) -> UnaryMethod:
-        """Return a method. Raise ReflectionRefused when there is no such unary method."""
+        """Raise ReflectionRefused when there is no such unary method."""
         try:
             method: Any = self._pool.FindServiceByName(service).methods_by_name[name]
         except KeyError:
@@ -125,11 +117,7 @@ def _names(scope: FileDescriptorProto | DescriptorProto) -> Iterator[str]:
 
 
 def fetch_types(service: str, reflect: Reflect) -> Types:
-    """Ask for the file of the service, then for the files that it needs, and so on.
-
-    Raise ReflectionRefused when the server knows no such service, and BadTypes when its answers cannot be read or are
-    too many.
-    """
+    """Ask for the file of the service, and for those that it needs. Raise ReflectionRefused and BadTypes."""
     files: dict[str, FileDescriptorProto] = {}
     questions = [ServerReflectionRequest(file_containing_symbol=service)]
     while questions:
@@ -161,30 +149,22 @@ def _files(question: ServerReflectionRequest, answer: ServerReflectionResponse) 
 
 
 class KnownTypes:
-    """A cache of servers' types that forgets after a short time, the least recently used first."""
+    """A small cache of servers' types that forgets after a short time. It is safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[str, bool, str], tuple[float, Types]] = OrderedDict()
+        self._known: dict[tuple[str, bool, str], tuple[float, Types]] = {}
 
     def find(self, server: Server) -> Types | None:
-        with self._lock:
-            until, types = self._known.get(_key(server), (0.0, None))
-            if types is None or until < time.monotonic():
-                return None
-            self._known.move_to_end(_key(server))
-            return types
+        until, types = self._known.get(_key(server), (0.0, None))
+        return types if time.monotonic() < until else None
 
     def keep(self, server: Server, types: Types) -> None:
-        with self._lock:
-            self._known[_key(server)] = time.monotonic() + _KNOWN_SECONDS, types
-            self._known.move_to_end(_key(server))
-            while len(self._known) > _MAX_KNOWN:
-                self._known.popitem(last=False)
+        if len(self._known) >= _MAX_KNOWN:
+            self._known.clear()
+        self._known[_key(server)] = time.monotonic() + _KNOWN_SECONDS, types
 
     def forget(self, server: Server) -> None:
-        with self._lock:
-            self._known.pop(_key(server), None)
+        self._known.pop(_key(server), None)
 
 
 def _key(server: Server) -> tuple[str, bool, str]:

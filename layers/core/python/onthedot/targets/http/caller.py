@@ -26,8 +26,7 @@ from onthedot.targets.http.messages import (
     too_many,
 )
 from onthedot.targets.http.wire import Wire, connect, secure, tls_context
-from onthedot.targets.rules import HttpDestination
-from onthedot.targets.types import BadTarget
+from onthedot.targets.rules import BadTarget, HttpDestination
 
 _REFUSALS = {BadTarget: "bad_request", AddressError: "refused_address", RedirectError: "redirect"}
 _MAX_ERROR = 400
@@ -36,9 +35,8 @@ _MAX_ERROR = 400
 class HttpCaller(Performer):
     """A performer of HTTP targets. It is safe to use from several threads.
 
-    It connects only to addresses that passed the deny list, also after a redirect. It follows few redirects, uses no
-    proxy, and reads no more of a reply than it keeps. The call's time-out covers everything from the resolution of
-    the first name to the last byte of the last reply.
+    It connects only to addresses that passed the deny list, also after a redirect, uses no proxy, and reads no more of
+    a reply than it keeps. The time-out covers everything up to the last byte of the last reply.
     With `allow_private` (on a local stage) it also calls loopback and private addresses, but never metadata addresses.
     """
 
@@ -61,7 +59,6 @@ class HttpCaller(Performer):
         return judge(reply, self._clock.now())
 
     def _follow(self, request: OutgoingRequest, countdown: Countdown) -> Reply:
-        """Return the first reply that is not a redirect. Each destination is checked like the first one."""
         for _ in range(MAX_REDIRECTS + 1):
             reply = self._exchange(request, countdown)
             if not reply.is_redirect:
@@ -77,14 +74,8 @@ class HttpCaller(Performer):
             return receive(wire, request.method)
 
     def _open(self, destination: HttpDestination, countdown: Countdown) -> socket.socket:
-        countdown.phase = f"resolving {destination.host}"
         addresses = resolve(
-            destination.host,
-            destination.port,
-            lookup=self._lookup,
-            seconds=countdown.left(),
-            allow_private=self._allow_private,
-            stop=countdown.stop,
+            destination.host, destination.port, self._lookup, countdown, allow_private=self._allow_private
         )
         countdown.phase = f"connecting to {destination.host} port {destination.port}"
         sock = connect(addresses, destination.port, countdown)
@@ -99,8 +90,7 @@ class HttpCaller(Performer):
 
 
 def _failed(call: Call, error: OSError | HTTPException, phase: str) -> Answer:
-    """Return an answer that another attempt may improve. A stop that broke the connection is not a failure."""
-    if call.stop.reason is not None:
+    if call.stop.reason is not None:  # the stop broke the connection
         return stopped(call)
     if isinstance(error, TimeoutError):
         return timed_out(call, phase)

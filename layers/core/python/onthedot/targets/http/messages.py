@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Final, cast
@@ -15,6 +15,7 @@ from onthedot.core.ports import RESULT_BYTES, Answer, Call
 from onthedot.targets.answers import MAX_RETRY_AFTER_MS, attempt_facts, printable, result_text, retry_after_seconds_ms
 from onthedot.targets.http.wire import Wire
 from onthedot.targets.rules import (
+    BadTarget,
     HttpDestination,
     body_of,
     check_characters,
@@ -23,13 +24,11 @@ from onthedot.targets.rules import (
     has_body,
     is_about_the_run,
 )
-from onthedot.targets.types import BadTarget, HttpTarget
+from onthedot.targets.types import HttpTarget
 
 
 @dataclass(frozen=True, slots=True)
 class OutgoingRequest:
-    """One HTTP request with its destination."""
-
     destination: HttpDestination
     method: str
     fields: Mapping[str, str]
@@ -38,12 +37,7 @@ class OutgoingRequest:
     """None for a request that has no body and announces none."""
 
     @property
-    def host(self) -> str:
-        return self.destination.host
-
-    @property
     def content(self) -> bytes:
-        """The bytes to send."""
         framing = {"Host": self.destination.authority, "Connection": "close"}
         if self.body is not None:
             framing["Content-Length"] = str(len(self.body))
@@ -54,8 +48,7 @@ class OutgoingRequest:
 def request_for(call: Call) -> OutgoingRequest:
     """Return the first request of one attempt.
 
-    Raise BadTarget when the target breaks a rule. The API has the same rules, but the target may have been stored under
-    older rules.
+    Raise BadTarget when the target breaks a rule: it may have been stored under older rules than those of today's API.
     """
     target = call.definition.target
     assert isinstance(target, HttpTarget), "the router passes each performer its own type"
@@ -65,7 +58,7 @@ def request_for(call: Call) -> OutgoingRequest:
 
 
 def _fields(call: Call, target: HttpTarget, *, has_body: bool) -> dict[str, str]:
-    """Return defaults, the user's headers and the scheduler's. The later one wins, in any spelling of the name."""
+    """Merge defaults, the user's headers and the scheduler's. The later one wins, in any spelling of the name."""
     defaults = {"Accept-Encoding": "identity", "User-Agent": f"onthedot/{__version__}"}
     if has_body:
         defaults["Content-Type"] = "application/json"
@@ -107,8 +100,7 @@ class RedirectError(OnthedotError):
 def redirected(request: OutgoingRequest, status: int, location: str) -> OutgoingRequest:
     """Return the request to make next.
 
-    Raise RedirectError when the redirect is not followed. The message says what to change, and shows no more of the
-    location than its host.
+    The message of RedirectError says what to change, and shows no more of the location than its host.
     """
     destination = _destination(request.destination, status, location)
     if status in _MOVED and has_body(request.method):
@@ -127,8 +119,8 @@ def redirected(request: OutgoingRequest, status: int, location: str) -> Outgoing
 
 
 def too_many(request: OutgoingRequest) -> RedirectError:
-    where = _shown(request.destination)
-    return RedirectError(f"redirected more than {MAX_REDIRECTS} times, the last time to {where}; change the url")
+    last = _shown(request.destination)
+    return RedirectError(f"redirected more than {MAX_REDIRECTS} times, the last time to {last}; change the url")
 
 
 def _destination(base: HttpDestination, status: int, location: str) -> HttpDestination:
@@ -146,7 +138,7 @@ def _destination(base: HttpDestination, status: int, location: str) -> HttpDesti
 
 
 def _without_body(request: OutgoingRequest) -> OutgoingRequest:
-    """Return a GET without the headers that describe or sign the body. A request without a body stays as it is."""
+    """Return a GET without the headers that describe or sign the body."""
     if request.body is None:
         return request
     fields = {name: value for name, value in request.fields.items() if not name.lower().startswith(_ABOUT_THE_BODY)}
@@ -154,16 +146,16 @@ def _without_body(request: OutgoingRequest) -> OutgoingRequest:
 
 
 def _without_secrets(request: OutgoingRequest) -> OutgoingRequest:
-    """Return the request for another owner, without headers that the user meant for the first owner only.
+    """Drop the headers that the user meant for the first owner only.
 
-    These headers stay away even when a later redirect leads to the first owner again.
+    They stay away even when a later redirect leads to the first owner again.
     """
-    shown = {
+    fields = {
         name: value
         for name, value in request.fields.items()
         if is_about_the_run(name) or name.lower().startswith(_NO_SECRETS)
     }
-    return replace(request, fields=shown)
+    return replace(request, fields=fields)
 
 
 def _shown(destination: HttpDestination) -> str:
@@ -201,10 +193,7 @@ class Reply:
 
 
 def receive(wire: Wire, method: str) -> Reply:
-    """Read the final reply to a request.
-
-    Raise HTTPException when it is not HTTP or breaks off, and OSError when the connection breaks or the time is over.
-    """
+    """Read the final reply. Raise HTTPException when it is not HTTP or breaks off, and OSError."""
     # http.client skips 100 only. A response that is garbage-collected closes the reader, so the list keeps them all.
     seen: list[HTTPResponse] = []
     while len(seen) < _MAX_INTERIM:
@@ -227,13 +216,13 @@ def _whole(response: HTTPResponse) -> Reply:
         location=response.getheader("Location") or "",
         retry_after=response.getheader("Retry-After") or "",
     )
-    return head if head.is_redirect else Reply(head.status, _body(response, head), head.location, head.retry_after)
+    return head if head.is_redirect else replace(head, body=_body(response, head))
 
 
 def _body(response: HTTPResponse, head: Reply) -> bytes:
-    """Read the body up to the limit of a result. Of a failure, read only as much as an excerpt needs.
+    """Read the body up to the limit of a result, or as much of a failure's as an excerpt needs. Leave the rest unread.
 
-    Leave the rest unread. A body that breaks off raises only when the status says success.
+    A body that breaks off raises only when the status says success.
     """
     limit = RESULT_BYTES if head.ok else _MAX_ERROR_BODY
     try:
@@ -248,7 +237,6 @@ def _body(response: HTTPResponse, head: Reply) -> bytes:
 
 
 def judge(reply: Reply, now: int) -> Answer:
-    """Return the answer that the reply means. A date in `Retry-After` is compared with `now`."""
     if reply.ok:
         return Answer(ok=True, result=result_text(reply.body))
     return Answer(
@@ -266,19 +254,14 @@ def retry_after_ms(value: str, now: int) -> int | None:
     None if it is past or not readable.
     """
     value = value.strip()
-    wait = retry_after_seconds_ms(value)
-    if wait is None:
-        wait = _until(value, now)
-    return None if wait is None or wait < 0 else min(wait, MAX_RETRY_AFTER_MS)
-
-
-def _until(value: str, now: int) -> int | None:
+    if (wait := retry_after_seconds_ms(value)) is not None:
+        return wait
     try:
         date = parsedate_to_datetime(value)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-    aware: datetime = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return int(aware.timestamp() * 1000) - now
+    wait = int((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() * 1000) - now
+    return None if wait < 0 else min(wait, MAX_RETRY_AFTER_MS)
 
 
 def _answered(reply: Reply) -> str:

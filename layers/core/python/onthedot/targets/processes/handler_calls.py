@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, Final
 
 from onthedot.core.clock import format_instant
@@ -27,21 +26,14 @@ class HandlerLink(AttemptLink):
     `send` sends one message to the worker, or raises OSError.
     """
 
+    stop_requested = False
+
     def __init__(self, send: Callable[[Mapping[str, Any]], None]) -> None:
         self._send = send
         self._progress = LatestProgress()
         self._thread: threading.Thread | None = None
         self._sending = threading.Lock()
         self._ended = False
-        self._stop_requested = False
-
-    @property
-    def stop_requested(self) -> bool:
-        return self._stop_requested
-
-    def request_stop(self) -> None:
-        """Let the handler know that it is to stop."""
-        self._stop_requested = True
 
     def report(self, report: ProgressReport) -> None:
         # Without a lock: the handler may fork while another thread holds one.
@@ -104,7 +96,7 @@ def run_handler(
     run: Await = asyncio.run,
     on_call: OnCall = lambda *_: None,
     *,
-    link: AttemptLink | None = None,
+    link: AttemptLink,
 ) -> Mapping[str, Any]:
     """Call the handler and return its reply. The errors in `caught` are replies too. `run` awaits a coroutine."""
     handler = handlers().get(message["handler"])
@@ -114,7 +106,7 @@ def run_handler(
         payload = json.loads(message["payload"] or "null")
     except ValueError as error:
         return _failure(f"the payload is not JSON: {error}", "bad_payload", retryable=False)
-    context = _context(message["context"], link or AttemptLink())
+    context = _context(message["context"], link)
     on_call(payload, context)
     try:
         value = _call(handler, payload, context, run)
@@ -154,15 +146,6 @@ def _call(handler: Handler, payload: Any, context: Context, run: Await) -> Any:
 
 
 def _takes_context(handler: Handler) -> bool:
-    try:
-        return _wants_context(handler)
-    except TypeError:  # a callable object that has no hash
-        return _wants_context.__wrapped__(handler)
-
-
-# Reading a signature takes longer than everything else here.
-@lru_cache(maxsize=1024)
-def _wants_context(handler: Handler) -> bool:
     """Return whether the handler's second parameter is required, or is named context."""
     try:
         parameters = list(inspect.signature(handler).parameters.values())

@@ -55,7 +55,7 @@ class _StopRequests:
     def _receive(self, *_: object) -> None:
         if self.link is None:
             os._exit(_ENDED_BY_SIGTERM)
-        self.link.request_stop()
+        self.link.stop_requested = True
 
 
 def _take_socket() -> socket.socket:

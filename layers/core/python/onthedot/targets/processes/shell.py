@@ -7,10 +7,11 @@ import selectors
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Final, Self, cast
+from functools import partial
+from typing import IO, Final, Self
 
 from onthedot.core.clock import format_instant
 from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
@@ -91,8 +92,6 @@ _DRAIN_SECONDS: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The output of a program."""
-
     result: bytes
     """The beginning of its standard output."""
     complaint: bytes
@@ -116,12 +115,9 @@ class _Excerpt:
             self.content += chunk[: self._limit - len(self.content)]
 
 
-def exchange(program: Supervised, payload: bytes, seconds: float, reports: ReportedLines) -> Output:
-    """Feed and drain the program, and read its reports, until it ends or its time is over."""
-    return _Exchange(program, payload, seconds, reports).run()
-
-
 class _Exchange:
+    """It feeds and drains a program, and reads its reports, until the program ends or its time is over."""
+
     def __init__(self, program: Supervised, payload: bytes, seconds: float, reports: ReportedLines) -> None:
         ending = min(2.0, seconds / 10)
         self._ask_at = time.monotonic() + seconds - ending
@@ -136,21 +132,21 @@ class _Exchange:
 
     def run(self) -> Output:
         with self._streams:
-            self._streams.register(self._program.socket, selectors.EVENT_READ)
-            self._streams.register(self._reports, selectors.EVENT_READ)
+            self._streams.register(self._program.socket, selectors.EVENT_READ, self._read_status)
+            self._streams.register(self._reports, selectors.EVENT_READ, self._read_reports)
             for stream in self._excerpts:
-                self._watch(stream, selectors.EVENT_READ)
+                self._watch(stream, selectors.EVENT_READ, partial(self._drain, stream))
             if self._left:
-                self._watch(self._input, selectors.EVENT_WRITE)
+                self._watch(self._input, selectors.EVENT_WRITE, self._feed)
             else:
                 self._input.close()
             self._until_it_ends()
         result, complaint = (bytes(excerpt.content) for excerpt in self._excerpts.values())
         return Output(result, complaint, self._out_of_time)
 
-    def _watch(self, stream: IO[bytes], events: int) -> None:
+    def _watch(self, stream: IO[bytes], events: int, serve: Callable[[], None]) -> None:
         os.set_blocking(stream.fileno(), False)
-        self._streams.register(stream, events)
+        self._streams.register(stream, events, serve)
 
     def _until_it_ends(self) -> None:
         while self._streams.get_map() and (now := time.monotonic()) < self._end_at:
@@ -158,17 +154,7 @@ class _Exchange:
                 self._ask_at, self._out_of_time = self._end_at, True
                 self._program.ask_to_end()
             for key, _ in self._streams.select(min(self._ask_at, self._end_at) - now):
-                self._serve(key.fileobj)
-
-    def _serve(self, stream: object) -> None:
-        if stream is self._program.socket:
-            self._read_status()
-        elif stream is self._input:
-            self._feed()
-        elif stream is self._reports:
-            self._read_reports()
-        else:
-            self._drain(cast("IO[bytes]", stream))
+                key.data()
 
     def _read_status(self) -> None:
         if self._program.read_status():
@@ -225,7 +211,6 @@ class ShellRunner(Performer):
         make_private()
 
     def perform(self, call: Call) -> Answer:
-        """Run the program within the call's time-out and judge how it ended."""
         assert isinstance(call.definition.target, ShellTarget)
         argv = call.definition.target.argv
         if not argv or not argv[0]:
@@ -233,7 +218,7 @@ class ShellRunner(Performer):
         if call.stop.reason is not None:
             return stopped(call)
         try:
-            with _directory() as directory:
+            with tempfile.TemporaryDirectory(prefix="onthedot-", ignore_cleanup_errors=True) as directory:
                 return _judge(call, argv[0], *_run(call, argv, directory))
         except OSError as error:
             if error.errno in _BAD_ARGV:
@@ -241,18 +226,13 @@ class ShellRunner(Performer):
             return Answer(ok=False, error=f"the program cannot be started: {error.strerror}", error_class="not_started")
 
 
-def _directory() -> "tempfile.TemporaryDirectory[str]":
-    return tempfile.TemporaryDirectory(prefix="onthedot-", ignore_cleanup_errors=True)
-
-
 def _run(call: Call, argv: tuple[str, ...], directory: str) -> tuple[str, Output]:
-    """Run the program, and return how it ended with its output."""
     end_at = time.monotonic() + call.timeout_ms / 1000
     with ReportedLines(call.run_id, call.progress) as reports:
         program = _start(argv, directory, _environment(call, directory), reports)
         try:
             with interruptible(call.stop, program.ask_to_end):
-                output = exchange(program, call.payload, end_at - time.monotonic(), reports)
+                output = _Exchange(program, call.payload, end_at - time.monotonic(), reports).run()
         finally:
             status = program.end()
     return status, output

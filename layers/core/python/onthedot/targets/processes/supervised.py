@@ -25,7 +25,6 @@ def make_private() -> None:
 
 
 def is_private() -> bool:
-    """Return whether `make_private` was called in this process (on Linux)."""
     return sys.platform == "linux" and not ctypes.CDLL(None).prctl(_PR_GET_DUMPABLE, 0, 0, 0, 0)
 
 
@@ -51,29 +50,19 @@ class Supervised:
         environment: Mapping[str, str] | None = None,
         progress: int | None = None,
     ) -> None:
-        """Start the program, with streams and environment as in `subprocess.Popen`.
+        """Start the program, with streams and environment as in `subprocess.Popen`, whose errors it raises.
 
-        `progress` is a descriptor that the program gets as PROGRESS_FD.
-        It runs in `directory`. The caller removes that. The supervisor does so if this process is killed.
-        Raise OSError when the system has no room for another process or the arguments are too long, and ValueError
-        when the arguments hold a character that no program can receive.
+        `progress` is a descriptor that the program gets as PROGRESS_FD. The caller removes `directory`, or the
+        supervisor does if this process is killed.
         """
         self._received = b""
-        whose = "own" if directory else "shared"
         self.socket, supervisors = socket.socketpair()
+        pipe = "-" if progress is None else str(progress)
+        options = (str(supervisors.fileno()), pipe, "own" if directory else "shared")
         with supervisors:
             try:
                 self._process = subprocess.Popen(
-                    [
-                        sys.executable,
-                        "-I",
-                        "-S",
-                        _SUPERVISOR,
-                        str(supervisors.fileno()),
-                        "-" if progress is None else str(progress),
-                        whose,
-                        *argv,
-                    ],
+                    [sys.executable, "-I", "-S", _SUPERVISOR, *options, *argv],
                     stdin=stdin,
                     stdout=stdout,
                     stderr=stderr,

@@ -139,7 +139,6 @@ def _end_all(program: int) -> str | None:
 
 
 def _reap(except_for: int | None) -> None:
-    """Reap children that have ended."""
     for child in _children():
         if child != except_for:
             os.waitpid(child, os.WNOHANG)
