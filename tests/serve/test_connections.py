@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -35,12 +35,15 @@ async def fine(_: Any, __: Any, send: Any) -> None:
 class Writes:
     """Short writes of at most ten bytes, which are answered with their bodies."""
 
+    done: ClassVar[list[bytes]] = []
+
     def is_short(self, path: str, size: int) -> bool:
         return path == "/short" and size <= 10
 
     def answer_short(
         self, path: str, headers: Sequence[tuple[bytes, bytes]], body: bytes, answer: Callable[[Response], None]
     ) -> None:
+        self.done.append(body)
         answer(Response(200, body.decode()))
 
 
@@ -133,6 +136,18 @@ def test_a_short_write_whose_body_comes_too_slowly_is_refused(port: int) -> None
     with connect(port) as slow:
         assert status(slow, b"POST /short HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab") == 408
         assert slow.recv(1) == b"", "and is closed"
+
+
+def test_a_short_write_is_done_once(port: int) -> None:
+    for end in (b"", b"connection: close\r\n"):
+        with connect(port) as connection:
+            assert (
+                status(connection, b"POST /short HTTP/1.1\r\nhost: x\r\n" + end + b"content-length: 4\r\n\r\nonce")
+                == 200
+            )
+    with connect(port) as after:
+        assert status(after) == 200
+    assert Writes.done.count(b"once") == 2
 
 
 @pytest.mark.usefixtures("hasty")

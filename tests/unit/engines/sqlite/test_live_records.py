@@ -77,6 +77,16 @@ def test_a_move_on_an_older_memory_is_decided_by_what_is_stored(
     assert outcome.current.attempt_token == "another worker"
 
 
+def test_a_move_on_an_older_memory_returns_the_record_as_it_is_stored(
+    parts: Embedded, run: Record, clock: VirtualClock
+) -> None:
+    later = lifecycle.look_later(run, clock.now() + 600_000, parts.engine.deployment)
+    assert isinstance(parts.runs.move(later), Moved), "behind the back of the remembering store"
+    started = parts.writer.run(lambda: parts.engine.store.move(start_of(run, clock)))
+    assert isinstance(started, Moved)
+    assert started.run == parts.runs.get(run.run_id)
+
+
 def test_what_another_thread_wrote_is_seen_at_once(parts: Embedded, run: Record, clock: VirtualClock) -> None:
     assert isinstance(parts.engine.store.move(start_of(run, clock)), Moved)
     seen = parts.writer.run(lambda: parts.engine.store.get(run.run_id))

@@ -102,8 +102,8 @@ class EmbeddedWorker:
                 _LOG.error("never_ended", extra={"runs": len(self._running)})
         self._leases.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
-        if self._handlers is not None:
-            self._embedded.writer.run(self._handlers.close)
+        if (handlers := self._handlers) is not None:
+            self._embedded.writer.run(lambda: handlers.join() if handlers.close() else None)
 
     @property
     def running(self) -> int:

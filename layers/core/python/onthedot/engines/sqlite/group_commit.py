@@ -110,12 +110,13 @@ class GroupCommit:
 
     def _work(self) -> None:
         while True:
+            closing = self._closing  # once it is, no operation is added to those that wait
             until = min(map(_turn, self._guests), default=math.inf)
             if self._waiting:
                 until = 0.0
                 if (pause := self._gather_until - time.monotonic()) > 0:
                     time.sleep(pause)
-            elif self._closing:
+            elif closing:
                 self._waker.close()
                 self.selector.close()
                 return

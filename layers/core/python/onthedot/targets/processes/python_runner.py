@@ -230,11 +230,11 @@ class HandlerCalls:
 
     @property
     def is_over(self) -> bool:
-        """Whether it is closed, and no call is under way."""
-        return self._closed and not (self._busy or self._waiting)
+        """Whether it is closed, no call is under way, and no process starts."""
+        return self._closed and not (self._busy or self._waiting or self._starting)
 
-    def close(self) -> None:
-        """End the idle processes now, and the other ones when their calls end."""
+    def close(self) -> bool:
+        """End the idle processes now, and the other ones when their calls end. Return whether there are none."""
         self._closed, self._warm = True, 0
         for process in self._idle:
             self._forget(process)
@@ -242,11 +242,12 @@ class HandlerCalls:
         self._idle.clear()
         for process in list(self._importing):
             process.kill()
-        self._waker.close()
+        return self.is_over
 
     def join(self) -> None:
-        """Wait for the ends of the processes that are not in use. Close it before."""
+        """Wait for the ends of all processes. Call it when it is over."""
         self._threads.shutdown()
+        self._waker.close()
 
     @property
     def _is_narrow(self) -> bool:
@@ -427,10 +428,10 @@ class PythonRunner(Performer):
     def close(self) -> None:
         """End the idle processes now, and the other ones when their calls end."""
         if self._thread.is_alive():
-            closed: SimpleQueue[None] = SimpleQueue()
-            self._calls.soon(lambda: closed.put(self._calls.close()))  # type: ignore[func-returns-value]
-            closed.get()
-            self._calls.join()
+            closed: SimpleQueue[bool] = SimpleQueue()
+            self._calls.soon(lambda: closed.put(self._calls.close()))
+            if closed.get():
+                self._thread.join()
 
     def __enter__(self) -> Self:
         return self
@@ -442,6 +443,7 @@ class PythonRunner(Performer):
         while True:
             until = self._calls.turn()
             if self._calls.is_over:
+                self._calls.join()
                 self._selector.close()
                 return
             for key, _ in self._selector.select(seconds_until(until)):
