@@ -1,8 +1,9 @@
 """The whole scheduler in one process: HTTP server, timer, worker, recovery at the start.
 
-HTTP is read on an event loop (uvicorn with httptools: 75-88 us of CPU per POST, 190-290 with other servers). Writes
-go to the writer thread of the SQLite engine, reads and calls of targets to threads. Ticks are those of AWS with one
-shard; runs that are due soon do not wait for them.
+HTTP is read on an event loop (uvicorn with httptools). Short writes go to the writer thread of the SQLite engine, which
+also starts due runs and calls handlers: work that is handed from thread to thread costs more than it takes. Other
+requests and calls of other targets have threads. Ticks are those of AWS with one shard; runs that are due soon do not
+wait for them.
 
 - Ready within two seconds. Recovery sends the runs in watch slots again while the API answers already. Attempts of
   the server's own worker that are RUNNING died with the process before and are taken back; those of pull workers keep
