@@ -54,14 +54,14 @@ def find_place(profile: str | None, region: str | None, endpoint_url: str | None
     if endpoint_url is not None and not _is_url(endpoint_url):
         raise click.UsageError(f"{endpoint_url!r} is not the URL of an AWS; give one such as http://127.0.0.1:4566")
     set_account(os.environ, profile=profile, region=region, endpoint_url=endpoint_url)
-    from onthedot.wiring.aws import AWS_ERRORS, client, default_region  # noqa: PLC0415 - needs the AWS packages
+    from onthedot.wiring.aws import aws_errors, client, default_region  # noqa: PLC0415 - needs the AWS packages
 
     where = None
     try:
         where = default_region()
         require([Check("region", bool(where), where or "no region is set: give --region, or set AWS_REGION")])
         caller = client("sts").get_caller_identity()
-    except AWS_ERRORS as error:
+    except aws_errors() as error:
         text = f"AWS does not accept them ({error}): sign in again, or set AWS_PROFILE or the AWS keys"
         require([Check("credentials", False, text)])
         raise

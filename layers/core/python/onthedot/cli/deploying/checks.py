@@ -179,11 +179,11 @@ def docker_answers() -> bool:
 
 
 def _asked(name: str, check: Callable[[], Check]) -> Check:
-    from onthedot.wiring.aws import AWS_ERRORS  # noqa: PLC0415 - needs the AWS packages
+    from onthedot.wiring.aws import aws_errors  # noqa: PLC0415 - needs the AWS packages
 
     try:
         return check()
-    except AWS_ERRORS as error:
+    except aws_errors() as error:
         return Check(name, None, f"cannot be checked: {error}")
 
 
