@@ -86,7 +86,6 @@ _CLOCK_CODES: Final = frozenset(
 """Codes that AWS answers when our clock is off, and in other cases."""
 _CLOCK_SECONDS: Final = 240
 """AWS accepts a signature for five minutes. A clock that is less off than this is not the reason of a refusal."""
-_LONGEST_PAUSE_SECONDS: Final = 20
 _QUOTA: Final = 500
 _RETRY_COST: Final = 5
 _TIMEOUT_COST: Final = 10
@@ -242,7 +241,7 @@ class LeanClient:
                 return None
         elif attempt == 1 and isinstance(error.__cause__, ProtocolError | ClosedPoolError):
             return 0  # most likely it was an idle connection
-        return random.uniform(0, min(2 ** (attempt - 1), _LONGEST_PAUSE_SECONDS))  # noqa: S311 - spreads retries
+        return random.uniform(0, 2 ** (attempt - 1))  # noqa: S311 - spreads retries
 
     def _set_clock(self, error: ErrorReply) -> bool:
         """Sign with the time of AWS from now on, if our clock explains the error."""
