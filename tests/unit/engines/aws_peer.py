@@ -49,7 +49,7 @@ class AwsPeer:
         self._answers = iter(answers)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._threads = [threading.Thread(target=self._listen)]
+        self._threads = [threading.Thread(target=self._listen, daemon=True)]
         self._threads[0].start()
 
     @property
@@ -63,7 +63,7 @@ class AwsPeer:
                 connection.close()
                 return
             self._open.append(connection)
-            self._threads.append(threading.Thread(target=self._serve, args=(connection,)))
+            self._threads.append(threading.Thread(target=self._serve, args=(connection,), daemon=True))
             self._threads[-1].start()
 
     def _serve(self, connection: socket.socket) -> None:
