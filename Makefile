@@ -76,6 +76,7 @@ deployed-tests: build/.chromium
 # One process: each would start a local AWS of its own.
 stack-tests: quick-tests
 	pytest -q -m "stack and not deployed" tests/contract tests/golden tests/e2e
+	ONTHEDOT_AWS_CLIENT=boto3 pytest -q -m stack tests/contract
 
 # The browser's event loop must not run in a process whose tests run loops of their own.
 served-tests: quick-tests build/.chromium

@@ -57,7 +57,7 @@ class Function:
     name: str
     clients: tuple[str, ...]
     settings: Settings
-    at_most: float = 1.3
+    at_most: float = 0.7
     """The most that loading it may take, in times of boto3 with the same clients."""
 
 
@@ -77,6 +77,7 @@ FUNCTIONS: Final = (
 def environment(function: Function, layers: Sequence[Path], **more: str) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
+        "AWS_LAMBDA_FUNCTION_NAME": function.name,
         "PYTHONPATH": os.pathsep.join(str(layer) for layer in layers),
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",

@@ -1,4 +1,4 @@
-"""DynamoDB and SQS inside this process: boto3 builds, signs and parses as usual, only the network is left out.
+"""DynamoDB and SQS inside this process: clients build, sign and parse as usual, only the network is left out.
 
 The stub remembers items that are put, shows them in their slots, and confirms every other request. It measures its own
 CPU time, so that a benchmark can subtract it.
@@ -8,12 +8,14 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any, Final
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
 
 from onthedot.core.schema import DUE, PARTITION_KEY, SORT_KEY
+from onthedot.engines.aws.client import LeanClient
 
 _PROJECTED: Final = (PARTITION_KEY, SORT_KEY, DUE.partition_key, DUE.sort_key, *DUE.included)
 _HEADERS: Final = {"content-type": "application/x-amz-json-1.0", "x-amzn-requestid": "A" * 52}
@@ -58,9 +60,16 @@ class StubbedAws:
         return reply
 
     def serve(self, client: Any) -> Any:
-        """Answer the requests of this botocore client, and return it."""
+        """Answer the requests of this client, and return it."""
+        if isinstance(client, LeanClient):
+            setattr(client, "_pool", self)  # noqa: B010 - it only calls `urlopen`
+            return client
         client.meta.events.register("before-send", self._before_send)
         return client
+
+    def urlopen(self, _method: str, _path: str, body: bytes, headers: dict[str, str], **_: Any) -> SimpleNamespace:
+        reply = self.answer(headers["x-amz-target"], body)
+        return SimpleNamespace(status=200, headers=_HEADERS, data=reply)
 
     def _before_send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         target = request.headers["X-Amz-Target"]

@@ -1,16 +1,19 @@
 """Write units as DynamoDB bills them: read from ConsumedCapacity, and computed where MiniStack reports none."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from botocore.exceptions import ClientError
 
 from onthedot.core import schema
+from onthedot.engines.aws.errors import ErrorReply
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 Item = Mapping[str, Any] | None
-_WRITES = ("PutItem", "UpdateItem")
 _REFUSED = "ConditionalCheckFailedException"
 
 
@@ -22,27 +25,24 @@ def counted_units(client: "DynamoDBClient") -> Iterator[list[float]]:
     """
     units: list[float] = []
 
-    def ask(params: dict[str, Any], **_: Any) -> None:
-        params["ReturnConsumedCapacity"] = "INDEXES"
-
-    def note(parsed: dict[str, Any], **_: Any) -> None:
-        if "ConsumedCapacity" in parsed:
-            consumed = parsed["ConsumedCapacity"]
+    def counting(write: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(**arguments: Any) -> Any:
+            try:
+                reply = write(**arguments, ReturnConsumedCapacity="INDEXES")
+            except (ClientError, ErrorReply) as error:
+                response: Any = error.response
+                if response["Error"]["Code"] == _REFUSED:
+                    units.append(max(_units(response.get("Item")), 1))
+                raise
+            consumed = reply["ConsumedCapacity"]
             indexes = consumed.get("GlobalSecondaryIndexes", {}).values()
             units.append(consumed["Table"]["CapacityUnits"] + sum(index["CapacityUnits"] for index in indexes))
-        elif parsed.get("Error", {}).get("Code") == _REFUSED:
-            units.append(max(_units(parsed.get("Item")), 1))
+            return reply
 
-    events = client.meta.events
-    for operation in _WRITES:
-        events.register(f"provide-client-params.dynamodb.{operation}", ask, unique_id=f"ask-{operation}")
-        events.register(f"after-call.dynamodb.{operation}", note, unique_id=f"note-{operation}")
-    try:
+        return counted
+
+    with patch.multiple(client, put_item=counting(client.put_item), update_item=counting(client.update_item)):
         yield units
-    finally:
-        for operation in _WRITES:
-            events.unregister(f"provide-client-params.dynamodb.{operation}", unique_id=f"ask-{operation}")
-            events.unregister(f"after-call.dynamodb.{operation}", unique_id=f"note-{operation}")
 
 
 def computed_units(before: Item, after: Item) -> int:

@@ -6,8 +6,10 @@ the stores that are written once on them and need nothing else run on SQLite and
 runs have a lane `live` too: the queues of a server, and a store that remembers live records.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import boto3
 import pytest
@@ -20,6 +22,7 @@ from onthedot.access.token_store import TokenStore
 from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.ports import Clock, Deadline, ListedBlobs, RunQueues, RunStore, TickQueue
 from onthedot.core.shards import ShardStore
+from onthedot.engines.aws.client import CHOICE, LeanClient
 from onthedot.engines.aws.s3_blobs import S3_OPTIONS
 from onthedot.engines.sqlite.database import Database
 from onthedot.events.pattern_store import PatternStore
@@ -29,10 +32,12 @@ from onthedot.workers.registry import WorkerRegistry
 from tests.builders import VirtualClock
 from tests.contract.kits.kit import Inbox, Kit, TickInbox
 from tests.contract.kits.live_kit import LiveKit
-from tests.contract.kits.ministack_kit import Clients, MiniStackKit
+from tests.contract.kits.ministack_kit import Clients, LeanFirst, MiniStackKit
 from tests.contract.kits.sqlite_kit import SqliteKit
 
 OPTIONS = Config(max_pool_connections=32)
+# These tests use the lean client, except where this variable is set as it is for the functions.
+USES_BOTO3 = os.environ.get(CHOICE) == "boto3"
 LANES = ("sqlite", "ministack", "dynamodb")
 ON_ITEMS = frozenset(
     f"test_{name}" for name in ("gate_limits", "limits", "patterns", "places", "progress", "registry", "tokens")
@@ -60,26 +65,26 @@ def _lanes_of(metafunc: pytest.Metafunc) -> tuple[str, ...]:
     return (*lanes, "live") if metafunc.definition.path.parent.name == "runs" else lanes
 
 
-def _session() -> boto3.Session:
-    return boto3.Session("test", "test", region_name="us-east-1")
+def _client(service: Any, url: str, options: Config = OPTIONS) -> Any:
+    session = boto3.Session("test", "test", region_name="us-east-1")
+    made: Any = session.client(service, endpoint_url=url, config=options)
+    if USES_BOTO3 or service not in ("dynamodb", "sqs"):
+        return made
+    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    return LeanFirst(LeanClient(service, {"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": url, **keys}), made)
 
 
 @pytest.fixture(scope="session")
 def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
     with running_ministack(tmp_path_factory.mktemp("ministack")) as url:
-        session = _session()
-        yield Clients(
-            session.client("dynamodb", endpoint_url=url, config=OPTIONS),
-            session.client("sqs", endpoint_url=url, config=OPTIONS),
-            session.client("s3", endpoint_url=url, config=OPTIONS.merge(S3_OPTIONS)),
-            session.client("cloudwatch", endpoint_url=url, config=OPTIONS),
-        )
+        s3 = _client("s3", url, OPTIONS.merge(Config(**S3_OPTIONS)))
+        yield Clients(_client("dynamodb", url), _client("sqs", url), s3, _client("cloudwatch", url))
 
 
 @pytest.fixture(scope="session")
 def dynamodb(ministack: Clients, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
     with running_dynamodb(tmp_path_factory.mktemp("dynamodb")) as url:
-        yield replace(ministack, dynamodb=_session().client("dynamodb", endpoint_url=url, config=OPTIONS))
+        yield replace(ministack, dynamodb=_client("dynamodb", url))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from onthedot.core.clock import SystemClock
 from onthedot.core.ports import Clock, Deadline
 from onthedot.core.records import Record
 from onthedot.core.slots import queue_key
+from onthedot.engines.aws.client import LeanClient
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.moves import to_attribute
@@ -40,6 +41,17 @@ class Clients:
     sqs: "SQSClient"
     s3: "S3Client"
     cloudwatch: "CloudWatchClient"
+
+
+class LeanFirst:
+    """The lean client, and boto3's for what only tests call."""
+
+    def __init__(self, lean: LeanClient, other: Any) -> None:
+        self._lean = lean
+        self._other = other
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lean if hasattr(self._lean, name) else self._other, name)
 
 
 class MiniStackKit(Kit):

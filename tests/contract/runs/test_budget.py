@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -222,14 +223,10 @@ def test_a_heartbeat_with_the_longest_report_costs_one_unit_and_the_end_no_more_
 
 def test_messages_are_sent_ten_to_a_request(life: Life) -> None:
     runs = [a_run(life.clock).due_in(60).pending().stored_in(life.store) for _ in range(100)]
-    requests: list[int] = []
-
-    def note(params: dict[str, Any], **_: Any) -> None:
-        requests.append(len(params["Entries"]))
-
-    life.clients.sqs.meta.events.register("provide-client-params.sqs.SendMessageBatch", note, unique_id="count")
-    life.dispatch()
-    life.clients.sqs.meta.events.unregister("provide-client-params.sqs.SendMessageBatch", unique_id="count")
+    sqs = life.clients.sqs
+    with patch.object(sqs, "send_message_batch", wraps=sqs.send_message_batch) as send:
+        life.dispatch()
+    requests = [len(call.kwargs["Entries"]) for call in send.call_args_list]
     assert sum(requests) == len(runs)
     # One request to send ten, one to receive and one to delete them: three for ten runs at full batches.
     assert 3 * len(requests) <= 0.45 * len(runs)
@@ -238,18 +235,13 @@ def test_messages_are_sent_ten_to_a_request(life: Life) -> None:
 def test_moves_and_stamps_go_25_to_a_request(life: Life) -> None:
     now = life.clock.now()
     runs = [a_run(life.clock).due_in(600).pending().build() for _ in range(50)]
-    requests: list[str] = []
-    events = life.clients.dynamodb.meta.events
-    events.register("before-call.dynamodb.*", lambda model, **_: requests.append(model.name), unique_id="budget")
-    try:
-        store = DynamoRunStore(life.clients.dynamodb, life.store.table, life.clock)
-        store.create_many(runs, Deadline.after(now, 30_000))
-        moves = [
-            lifecycle.claim(run.run_id, run.slot or "", run.generation, run.due_at, now=now, claim_token="t/1")
-            for run in runs
-        ]
-        outcomes = store.move_many(moves, Deadline.after(now, 30_000))
-    finally:
-        events.unregister("before-call.dynamodb.*", unique_id="budget")
+    client = Mock(wraps=life.clients.dynamodb)
+    store = DynamoRunStore(client, life.store.table, life.clock)
+    store.create_many(runs, Deadline.after(now, 30_000))
+    moves = [
+        lifecycle.claim(run.run_id, run.slot or "", run.generation, run.due_at, now=now, claim_token="t/1")
+        for run in runs
+    ]
+    outcomes = store.move_many(moves, Deadline.after(now, 30_000))
     assert all(isinstance(outcome, Moved) for outcome in outcomes)
-    assert requests == ["BatchExecuteStatement"] * 4
+    assert [name for name, _, _ in client.method_calls] == ["batch_execute_statement"] * 4

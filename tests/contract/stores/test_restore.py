@@ -12,6 +12,7 @@ from onthedot.core import schema
 from onthedot.core.clock import SystemClock, VirtualClock
 from onthedot.engines.aws.dynamodb.restore import BACKUP_TRIES, STREAM, AlreadyThere, restore_table
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.aws.errors import ErrorReply
 from tests.builders import a_run
 from tests.contract.kits.ministack_kit import Clients
 
@@ -46,7 +47,7 @@ def test_an_interrupted_restore_can_be_given_again(ministack: Clients, table: st
 
 
 def test_a_table_that_does_not_exist_is_an_error(ministack: Clients) -> None:
-    with pytest.raises(ClientError, match="ResourceNotFound"):
+    with pytest.raises((ClientError, ErrorReply), match="ResourceNotFound"):
         restore_table(ministack.dynamodb, "no-such-table", "new", None, clock=SystemClock(), on_wait=print)
 
 

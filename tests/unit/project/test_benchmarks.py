@@ -1,13 +1,6 @@
 """The benchmarks measure what they say they do; and a small tick is flat, which needs no calm machine to be counted."""
 
-from datetime import UTC, datetime
-
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials
-
 from benchmarks.flatness import figures, measure, sqlite_subjects
-from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient
 from benchmarks.stored_jobs import fill_sqlite
 from onthedot.core.records import Kind
 from onthedot.core.slots import SlotKind, bucket_of, horizon, slot_name
@@ -35,17 +28,3 @@ def test_the_stored_jobs_are_jobs_that_are_not_due() -> None:
             assert copy.due_at >= horizon(world.clock.now(), world.deployment.lookahead)
             shards = range(world.deployment.shards)
             assert copy.slot in [slot_name(SlotKind.FIRE, shard, bucket_of(copy.due_at)) for shard in shards]
-
-
-def test_the_lean_client_signs_as_boto_does() -> None:
-    target, body = "DynamoDB_20120810.Query", b'{"TableName":"t"}'
-    request = AWSRequest(
-        "POST",
-        "https://dynamodb.us-east-1.amazonaws.com/",
-        headers={"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": target},
-        data=body,
-    )
-    SigV4Auth(Credentials(ACCESS_KEY, SECRET_KEY), "dynamodb", "us-east-1").add_auth(request)
-    ours = LeanClient("dynamodb", "DynamoDB_20120810", send=lambda _, body: body)
-    at = datetime.strptime(request.headers["X-Amz-Date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    assert ours.signed_headers(target, body, at)["Authorization"] == request.headers["Authorization"]

@@ -1,41 +1,28 @@
 """A worker whose clock is off refuses to work, as the dates of AWS's replies show."""
 
-import threading
 import time
 from contextlib import nullcontext
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any
+from email.utils import formatdate
+from unittest.mock import Mock
 
-import boto3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onthedot.core.clock import SystemClock
+from onthedot.engines.aws import client as aws_client
+from onthedot.wiring import aws
 from onthedot.worker.direct_source import ClockCheck, clock_offset_ms
 from onthedot.worker.work_source import NotAllowed
+from tests.unit.engines.aws_peer import ENVIRONMENT, AwsPeer, reply
 
 NOON = 1_772_366_400_000
 DATE = "Sun, 01 Mar 2026 12:00:00 GMT"
 
 
-class Events:
-    """An event system like botocore's: handlers by name, which the test calls."""
-
-    def __init__(self) -> None:
-        self.handlers: dict[str, Any] = {}
-
-    def register(self, name: str, handler: Any) -> None:
-        self.handlers[name] = handler
-
-
 def a_reply(ours_at_sending: int, ours_at_reply: int, date: str | None = DATE) -> ClockCheck:
-    times = iter([ours_at_sending, ours_at_reply])
-    check, events = ClockCheck(lambda: next(times)), Events()
-    check.watch(events)
-    assert events.handlers["before-send"](request=object()) is None, "anything else would be taken for the reply"
-    headers = {} if date is None else {"date": date}
-    events.handlers["after-call"](parsed={"ResponseMetadata": {"HTTPHeaders": headers}}, model=None)
+    check = ClockCheck(lambda: ours_at_reply)
+    check.note(ours_at_sending, {"ResponseMetadata": {"HTTPHeaders": {} if date is None else {"date": date}}})
     return check
 
 
@@ -68,28 +55,24 @@ def test_a_reply_without_a_date_says_nothing(date: str | None) -> None:
     a_reply(0, 0, date).check()
 
 
+@pytest.mark.parametrize("kind", ["lean", "boto3"])
 @pytest.mark.parametrize(("off_seconds", "works"), [(0, True), (30, False), (-30, False)])
-def test_replies_to_a_boto3_client_are_looked_at(off_seconds: int, works: bool) -> None:
-    class Service(BaseHTTPRequestHandler):
-        def date_time_string(self, timestamp: float | None = None) -> str:
-            return super().date_time_string(time.time() + off_seconds)
-
-        def do_POST(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    session = boto3.Session("test", "test", region_name="us-east-1")
+def test_replies_to_both_clients_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch, kind: str, off_seconds: int, works: bool
+) -> None:
+    monkeypatch.setattr(aws, "_watchers", [])
+    for name in aws_client.ONLY_BOTO3:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {**ENVIRONMENT, "AWS_DEFAULT_REGION": "eu-west-1", aws_client.CHOICE: kind}.items():
+        monkeypatch.setenv(name, value)
     check = ClockCheck(SystemClock().now)
-    check.watch(session.events)
-    with HTTPServer(("127.0.0.1", 0), Service) as server:
-        threading.Thread(target=server.handle_request).start()
-        client = session.client("dynamodb", endpoint_url=f"http://127.0.0.1:{server.server_address[1]}")
-        client.get_item(TableName="jobs", Key={})
-        client.close()
+    aws.observe_clients(Mock(), check.note)
+    peer = AwsPeer([reply(date=formatdate(time.time() + off_seconds, usegmt=True))])
+    monkeypatch.setenv("AWS_ENDPOINT_URL", peer.url)
+    client = aws.client("dynamodb")
+    assert isinstance(client, aws_client.LeanClient) == (kind == "lean")
+    client.get_item(TableName="jobs", Key={})
+    client.close()
+    peer.close()
     with nullcontext() if works else pytest.raises(NotAllowed):
         check.check()

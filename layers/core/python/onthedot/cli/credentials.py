@@ -13,7 +13,7 @@ from onthedot.cli.documents import Calls, NotThere, local_stack
 from onthedot.cli.options import options
 from onthedot.cli.output import printable
 from onthedot.client.requests import Operation
-from onthedot.core.errors import InvalidRequest, TokenNotFound, Unavailable
+from onthedot.core.errors import InvalidRequest, TokenNotFound
 from onthedot.core.lifecycle import TOMBSTONE_DAYS
 from onthedot.engine import Engine
 from onthedot.settings import AuditorSettings, BadSettings, WorkerSettings
@@ -40,11 +40,11 @@ required_stage: Final = click.option(
 @contextmanager
 def aws_errors_in_a_sentence(what: str, failure: type[click.ClickException] = click.ClickException) -> Iterator[None]:
     """Raise `failure` with one sentence when AWS does not answer or refuses a call."""
-    from onthedot.wiring.aws import AWS_ERRORS  # noqa: PLC0415 - needs the AWS packages
+    from onthedot.wiring.aws import aws_errors  # noqa: PLC0415 - needs the AWS packages
 
     try:
         yield
-    except (Unavailable, *AWS_ERRORS) as error:
+    except aws_errors() as error:
         raise failure(f"{what}: {error}") from error
 
 

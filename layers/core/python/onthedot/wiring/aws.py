@@ -4,15 +4,26 @@ Each function below imports its stores when it is called: the planner, the autho
 or two, and their cold start does not pay for the rest.
 """
 
+import os
+import threading
+import time
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-
-from onthedot import __version__
 from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
+from onthedot.engines.aws.client import (
+    ATTEMPTS,
+    CONNECT_SECONDS,
+    CONNECTIONS,
+    READ_SECONDS,
+    USER_AGENT,
+    LeanClient,
+    Watcher,
+    is_usable,
+)
+from onthedot.engines.aws.errors import ErrorReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,42 +54,70 @@ if TYPE_CHECKING:
     from onthedot.statistics.store import StatisticsWriter
     from onthedot.workers.registry import WorkerRegistry
 
-AWS_ERRORS: Final = (BotoCoreError, ClientError)
-"""Every error that a call of AWS raises, for a command that reports them to its user."""
-
 # botocore would build the user agent again for every request, at a fifth of the request's cost.
-# Time-outs are short and retries are few, because the callers repeat calls themselves and see the clock and deadline.
-CONFIG: Final = Config(
-    user_agent=f"onthedot/{__version__}",
-    connect_timeout=2,
-    read_timeout=5,
-    retries={"mode": "standard", "total_max_attempts": 3},
-    max_pool_connections=32,
-    parameter_validation=False,
-    tcp_keepalive=True,
-)
+OPTIONS: Final[Mapping[str, Any]] = {
+    "user_agent": USER_AGENT,
+    "connect_timeout": CONNECT_SECONDS,
+    "read_timeout": READ_SECONDS,
+    "retries": {"mode": "standard", "total_max_attempts": ATTEMPTS},
+    "max_pool_connections": CONNECTIONS,
+    "parameter_validation": False,
+    "tcp_keepalive": True,
+}
+"""The options of boto3's clients."""
+_watchers: list[Watcher] = []
 
 
-_observers: "list[Observer]" = []
+def observe_clients(observer: "Observer", *watchers: Watcher) -> None:
+    """Count the calls that AWS throttles of all clients that this process makes from now on, and show all replies."""
+    from onthedot.engines.aws.throttling import throttle_counter  # noqa: PLC0415 - see the module's docstring
+
+    _watchers[:] = [throttle_counter(observer), *watchers]
 
 
-def observe_clients(observer: "Observer") -> None:
-    """Count the calls that AWS throttles of all clients that this process makes from now on."""
-    _observers[:] = [observer]
+def client(service: Any, *, options: Mapping[str, Any] | None = None, **connection: Any) -> Any:
+    """Make a client. AWS_ENDPOINT_URL in the environment names an endpoint that is not AWS itself.
 
+    `options` are added to those of boto3's clients. A command passes the region, the endpoint and the keys as
+    `connection`. boto3 is imported for a client of it only: it is most of a cold start.
+    """
+    if not options and not connection and is_usable(service, os.environ):
+        return LeanClient(service, os.environ, tuple(_watchers))
+    import boto3  # noqa: PLC0415 - as the docstring says
+    from botocore.config import Config  # noqa: PLC0415 - as above
 
-def client(service: Any, **overrides: Any) -> Any:
-    """Make a boto3 client. AWS_ENDPOINT_URL in the environment names an endpoint that is not AWS itself."""
-    made = boto3.client(service, **{"config": CONFIG, **overrides})
-    for observer in _observers:
-        from onthedot.engines.aws.throttling import count_throttling  # noqa: PLC0415 - see the module's docstring
-
-        count_throttling(made, observer)
+    made = boto3.client(service, config=Config(**{**OPTIONS, **(options or {})}), **connection)
+    if _watchers:
+        _watch(made, tuple(_watchers))
     return made
+
+
+def _watch(made: Any, watchers: tuple[Watcher, ...]) -> None:
+    """Show the replies to a boto3 client."""
+    call = threading.local()
+
+    def note_sending(**_: Any) -> None:
+        call.sent_at = time.time_ns() // 1_000_000
+
+    def note_reply(parsed: Mapping[str, Any], **_: Any) -> None:
+        for watch in watchers:
+            watch(getattr(call, "sent_at", 0), parsed)  # it is 0 where a test answers in place of the network
+
+    made.meta.events.register("before-send", note_sending)
+    made.meta.events.register("after-call", note_reply)
+
+
+def aws_errors() -> tuple[type[Exception], ...]:
+    """Return every error of a call of AWS or of a store on it, for a command that reports them to its user."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - commands use boto3
+
+    return BotoCoreError, ClientError, ErrorReply, Unavailable
 
 
 def default_region() -> str | None:
     """Return the region of clients that are made without one: that of the environment or of the profile."""
+    import boto3  # noqa: PLC0415 - as above
+
     return boto3.session.Session().region_name
 
 
@@ -103,7 +142,7 @@ def engine_of(settings: "StoreSettings", *, dynamodb: Any = None, sqs: Any = Non
 def blobs_in(bucket: str) -> "S3Blobs":
     from onthedot.engines.aws.s3_blobs import S3_OPTIONS, S3Blobs  # noqa: PLC0415 - as above
 
-    return S3Blobs(lambda: client("s3", config=CONFIG.merge(S3_OPTIONS)), bucket)
+    return S3Blobs(lambda: client("s3", options=S3_OPTIONS), bucket)
 
 
 def api_engine(settings: "ApiSettings") -> "Engine":

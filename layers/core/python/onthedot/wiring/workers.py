@@ -4,9 +4,6 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-import boto3
-from botocore.config import Config
-
 from onthedot.core.clock import SystemClock
 from onthedot.core.ports import Performer
 from onthedot.engine import Engine
@@ -63,19 +60,18 @@ def aws_factories(engine: Engine, calls_role: str) -> dict[str, Callable[[], Per
 
 def direct_source(settings: WorkerSettings, pool: str) -> "tuple[DirectWorkSource, Engine]":
     """Return the work source of a pull worker with AWS credentials. It checks its clock against each reply of AWS."""
-    from onthedot.engines.aws.sqs.queues import LONG_POLL_SECONDS  # noqa: PLC0415 - Lambda workers need none of this
+    from onthedot.engines.aws.client import READ_SECONDS  # noqa: PLC0415 - Lambda workers need none of this
+    from onthedot.engines.aws.sqs.queues import LONG_POLL_SECONDS  # noqa: PLC0415 - as above
     from onthedot.engines.store_around import counted  # noqa: PLC0415 - as above
     from onthedot.observability import Metrics, write_to_log  # noqa: PLC0415 - as above
     from onthedot.worker.direct_source import ClockCheck, DirectWorkSource  # noqa: PLC0415 - as above
 
-    boto3.setup_default_session()
     clock = ClockCheck(SystemClock().now)
-    clock.watch(boto3.DEFAULT_SESSION.events)  # type: ignore[union-attr]
     metrics = Metrics(settings.stage, detailed=settings.detailed_metrics, write=write_to_log)
-    aws.observe_clients(metrics)
+    aws.observe_clients(metrics, clock.note)
     stored = aws.engine_of(
         settings,
-        sqs=aws.client("sqs", config=aws.CONFIG.merge(Config(read_timeout=LONG_POLL_SECONDS + 5))),
+        sqs=aws.client("sqs", options={"read_timeout": LONG_POLL_SECONDS + READ_SECONDS}),
         blobs=aws.blobs_in(settings.blob_bucket),
         poll_seconds=LONG_POLL_SECONDS,
     )

@@ -1,7 +1,6 @@
 """The work source of a worker with AWS credentials: use cases in its own process, messages straight from the queues."""
 
 import random
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
@@ -146,17 +145,20 @@ def clock_offset_ms(sent_at: int, received_at: int, date: str) -> int:
 
 
 class ClockCheck:
-    """An observer of the replies to boto3 clients. Safe to use from several threads."""
+    """An observer of the replies of AWS. Safe to use from several threads."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         self._now = now
-        self._call = threading.local()
         self._offset_ms = 0
 
-    def watch(self, events: Any) -> None:
-        """Observe all calls of a botocore session or client. `events` is its event system."""
-        events.register("before-send", self._note_sending)
-        events.register("after-call", self._note_reply)
+    def note(self, sent_at: int, reply: Mapping[str, Any]) -> None:
+        date = reply.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
+        if date is None:
+            return
+        try:
+            self._offset_ms = clock_offset_ms(sent_at, self._now(), date)
+        except ValueError:
+            return  # an unreadable date says nothing about our clock
 
     def check(self) -> None:
         """Raise NotAllowed when the last reply showed that this machine's clock is off."""
@@ -167,16 +169,3 @@ class ClockCheck:
                 f"this machine's clock is {abs(offset_ms) / 1000:.1f} s {direction} AWS's, so runs would start at the "
                 "wrong time; synchronize it with NTP (chronyd, systemd-timesyncd, w32time) and restart the worker"
             )
-
-    def _note_sending(self, **_: Any) -> None:
-        self._call.sent_at = self._now()
-
-    def _note_reply(self, parsed: Mapping[str, Any], **_: Any) -> None:
-        date = parsed.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
-        sent_at = getattr(self._call, "sent_at", None)
-        if date is None or sent_at is None:
-            return
-        try:
-            self._offset_ms = clock_offset_ms(sent_at, self._now(), date)
-        except ValueError:
-            return  # an unreadable date says nothing about our clock

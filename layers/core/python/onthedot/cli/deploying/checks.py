@@ -78,13 +78,13 @@ def find_place(profile: str | None, region: str | None, endpoint_url: str | None
     os.environ.update({name: value for name, value in given.items() if value})
     if region:
         os.environ.update(dict.fromkeys(REGIONS, region))
-    from onthedot.wiring.aws import AWS_ERRORS, client, default_region  # noqa: PLC0415 - needs the AWS packages
+    from onthedot.wiring.aws import aws_errors, client, default_region  # noqa: PLC0415 - needs the AWS packages
 
     try:
         where = default_region()
         require([Check("region", bool(where), where or "no region is set: give --region, or set AWS_REGION")])
         caller = client("sts").get_caller_identity()
-    except AWS_ERRORS as error:
+    except aws_errors() as error:
         text = f"AWS does not accept them ({error}): sign in again, or set AWS_PROFILE or the AWS keys"
         require([Check("credentials", False, text)])
         raise
@@ -258,11 +258,11 @@ def docker_answers() -> bool:
 
 
 def _asked(name: str, check: Callable[[], Check]) -> Check:
-    from onthedot.wiring.aws import AWS_ERRORS  # noqa: PLC0415 - needs the AWS packages
+    from onthedot.wiring.aws import aws_errors  # noqa: PLC0415 - needs the AWS packages
 
     try:
         return check()
-    except AWS_ERRORS as error:
+    except aws_errors() as error:
         return Check(name, None, f"cannot be checked: {error}")
 
 

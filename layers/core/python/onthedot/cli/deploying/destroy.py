@@ -153,12 +153,12 @@ def _empty_buckets(s3: Any, stack: Stack) -> None:
 
 def _delete(cloudformation: Any, stack: Stack) -> None:
     """Delete a stack and return when it is gone. Raise click.ClickException with the reason of CloudFormation."""
-    from onthedot.wiring.aws import AWS_ERRORS  # noqa: PLC0415 - needs the AWS packages
+    from onthedot.wiring.aws import aws_errors  # noqa: PLC0415 - needs the AWS packages
 
     cloudformation.delete_stack(StackName=stack.arn)
     try:
         cloudformation.get_waiter("stack_delete_complete").wait(StackName=stack.arn, WaiterConfig=POLL)
-    except AWS_ERRORS as error:
+    except aws_errors() as error:
         events = cloudformation.describe_stack_events(StackName=stack.arn)["StackEvents"]
         failed = [one for one in events if one["ResourceStatus"] == "DELETE_FAILED" and "ResourceStatusReason" in one]
         why = "; ".join(f"{one['LogicalResourceId']}: {one['ResourceStatusReason']}" for one in failed) or str(error)

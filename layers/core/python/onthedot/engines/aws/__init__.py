@@ -4,6 +4,8 @@ One table with three sparse indexes: `due` (slots), `listing` (a tenant's jobs) 
 are PartiQL batches of 25 conditional updates; every entry of every batch reply is checked. Messages go ten to a
 request.
 
+- Functions call DynamoDB and SQS with a client of our own, `client.py`, at a third of boto3's CPU time. Everything
+  else calls with boto3, and so do functions where `ONTHEDOT_AWS_CLIENT` is `boto3`. The stores work with either.
 - Failures are translated here: `Unreachable` (gone or denied) is not tried again within a call, every other one is
   `Unavailable` and is retried until a deadline. `Undecided`: the write may have happened.
 - boto3 gets a ready user agent and does not validate parameters; building the agent for each request took 13-27 % of

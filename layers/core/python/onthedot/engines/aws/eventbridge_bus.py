@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
-from botocore.exceptions import ClientError
-
 from onthedot.core import json_text
 from onthedot.core.ports import Clock, Deadline, Undecided
-from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
+from onthedot.engines.aws.errors import TRANSIENT, ErrorReply, translated
 from onthedot.engines.aws.leftovers import retry_leftovers
 from onthedot.events.lifecycle import SOURCE, LifecycleEvent
 from onthedot.events.ports import Unpublishable
@@ -43,17 +41,17 @@ class EventBridgeBus:
             try:
                 with translated("publish"):
                     reply = self._client.put_events(Entries=[entries[n] for n in pending])
-            except ClientError as error:
+            except ErrorReply as error:
                 return refused(pending, error)
             replies: Sequence[Any] = reply["Entries"]
             for number, answer in zip(pending, replies, strict=True):
                 answers[number] = _verdict(answer)
             return [number for number in pending if isinstance(answers[number], Undecided)]
 
-        def refused(pending: Sequence[int], error: ClientError) -> Sequence[int]:
+        def refused(pending: Sequence[int], error: ErrorReply) -> Sequence[int]:
             """Publish each entry of a refused call by itself, so that one bad entry does not keep back the others."""
             if len(pending) == 1:
-                answers[pending[0]] = Unpublishable(error_code(error))
+                answers[pending[0]] = Unpublishable(error.code)
                 return []
             return [left for number in pending for left in attempt([number])]
 

@@ -1,15 +1,12 @@
 """Content that is too large for a record, in S3."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
-
-from botocore.config import Config
-from botocore.exceptions import ClientError
+from typing import TYPE_CHECKING, Any, Final
 
 from onthedot.core.errors import Unavailable
-from onthedot.engines.aws.errors import error_code, translated
+from onthedot.engines.aws.errors import ErrorReply, translated
 from onthedot.engines.aws.leftovers import batches
 
 if TYPE_CHECKING:
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
 # Without these options the client signs links with version 2 in the oldest region. In other regions it makes links to
 # the global host, which redirects readers of new buckets to a host that the signature does not cover. With the bucket
 # in the path, the link names the host of the region.
-S3_OPTIONS: Final = Config(signature_version="s3v4", s3={"addressing_style": "path"})
+S3_OPTIONS: Final[Mapping[str, Any]] = {"signature_version": "s3v4", "s3": {"addressing_style": "path"}}
 _AT_ONCE: Final = 1_000
 """The most keys that one call of S3 lists or deletes."""
 _JSON: Final = "application/json"
@@ -26,7 +23,7 @@ _TEXT: Final = "text/plain; charset=utf-8"
 
 
 class S3Blobs:
-    """A `Blobs` in one bucket. Its client, which needs `S3_OPTIONS`, is made at the first use.
+    """A `Blobs` in one bucket. Its client, which needs `S3_OPTIONS` in its `Config`, is made at the first use.
 
     Making the client takes a tenth of a cold start, and few payloads are large.
     """
@@ -47,8 +44,8 @@ class S3Blobs:
         try:
             with translated("get blob"):
                 return self._client.get_object(Bucket=self._bucket, Key=key)["Body"].read()
-        except ClientError as error:
-            if error_code(error) in ("NoSuchKey", "404"):
+        except ErrorReply as error:
+            if error.code in ("NoSuchKey", "404"):
                 return None
             raise
 

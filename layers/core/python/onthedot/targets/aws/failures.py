@@ -18,23 +18,15 @@ from botocore.exceptions import (
 )
 
 from onthedot.core.ports import Answer, Call
-from onthedot.engines.aws.errors import TRANSIENT, error_code
+from onthedot.engines.aws.errors import TRANSIENT
 from onthedot.targets.answers import printable, refused, retry_after_seconds_ms, timed_out
 from onthedot.targets.aws.clients import GarbledError, RoleNotAssumed
 
 MAX_ERROR: Final = 500
 _TEMPORARY: Final = TRANSIENT | {
-    "BandwidthLimitExceeded",
-    "EC2ThrottledException",
     "ExpiredToken",  # the next attempt signs with fresh credentials
     "ExpiredTokenException",
-    "PriorRequestNotComplete",
     "RequestExpired",
-    "RequestThrottledException",
-    "RequestTimeout",
-    "RequestTimeoutException",
-    "ThrottledException",
-    "TooManyRequestsException",
 }
 _TEMPORARY_STATUSES: Final = frozenset({408, 429})
 
@@ -77,7 +69,7 @@ def _class_of(error: Exception) -> str:
 
 
 def _answered(error: ClientError, temporary: frozenset[str]) -> Answer:
-    code = error_code(error)
+    code = str(error.response.get("Error", {}).get("Code", ""))
     metadata: Mapping[str, Any] = error.response.get("ResponseMetadata", {})
     status = int(metadata.get("HTTPStatusCode", 0))
     retryable = code in _TEMPORARY | temporary or status >= 500 or status in _TEMPORARY_STATUSES

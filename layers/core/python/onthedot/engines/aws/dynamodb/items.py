@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from botocore.exceptions import ClientError
-
 from onthedot.core.errors import Unavailable
 from onthedot.core.items import (
     EXPIRES_AT,
@@ -27,7 +25,7 @@ from onthedot.core.ports import Clock, Deadline, Page
 from onthedot.core.schema import PARTITION_KEY, SORT_KEY, Key
 from onthedot.engines.aws.dynamodb.keys import key_of, stored_key
 from onthedot.engines.aws.dynamodb.moves import Attribute, to_attribute
-from onthedot.engines.aws.errors import error_code, translated
+from onthedot.engines.aws.errors import ErrorReply, translated
 from onthedot.engines.aws.leftovers import batches, retry_leftovers
 
 if TYPE_CHECKING:
@@ -111,7 +109,7 @@ class DynamoItems:
                     Item=_stored(key, values),
                     **({**asked, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"} if condition else {}),
                 )
-        except ClientError as error:
+        except ErrorReply as error:
             # Not every implementation of DynamoDB returns the item with the refusal.
             return Written(done=False, item=self._refusing(error) or self.get(key))
         return Written(done=True, item=Item(key, values))
@@ -123,7 +121,7 @@ class DynamoItems:
         for _ in range(_TRIES):
             try:
                 return Written(done=True, item=self._update(key, change, condition))
-            except ClientError as error:
+            except ErrorReply as error:
                 refusing = self._refused(error)
             item = None if refusing is None else _item(refusing)
             if item is None or not has_expired(item.values, self._clock.now()):
@@ -140,7 +138,7 @@ class DynamoItems:
         fresh = Change(sets={**dict.fromkeys(item.values, None), **values})
         try:
             after = self._update(item.key, fresh, [equals(EXPIRES_AT, item.values[EXPIRES_AT])], guarded=False)
-        except ClientError as error:
+        except ErrorReply as error:
             self._refused(error)
             return None
         return Written(done=True, item=after)
@@ -202,13 +200,13 @@ class DynamoItems:
         now = self._clock.now()
         return [item for item in map(_item, stored) if not has_expired(item.values, now)]
 
-    def _refusing(self, error: ClientError) -> Item | None:
+    def _refusing(self, error: ErrorReply) -> Item | None:
         return self._live(self._refused(error))
 
     @staticmethod
-    def _refused(error: ClientError) -> Stored | None:
+    def _refused(error: ErrorReply) -> Stored | None:
         """Return the item as it is, if it refused a write. Raise any other error again."""
-        if error_code(error) != _REFUSED:
+        if error.code != _REFUSED:
             raise error
         found: Any = error.response.get("Item")
         return found or None

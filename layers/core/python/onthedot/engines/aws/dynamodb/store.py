@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import ClientError
-
 from onthedot.core.codec import Stored
 from onthedot.core.errors import Unavailable, Unreadable, UnreadableRecord
 from onthedot.core.ids import stamped_run_id
@@ -21,7 +19,7 @@ from onthedot.engines.aws.dynamodb.indexes import listed_jobs, page_of_failed
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import insert_statement, partiql_statement, to_attribute, update_item_arguments
 from onthedot.engines.aws.dynamodb.records import to_entry, to_item, to_run
-from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
+from onthedot.engines.aws.errors import TRANSIENT, ErrorReply, translated
 from onthedot.engines.aws.leftovers import batches, retry_leftovers
 from onthedot.engines.entries import read_each
 
@@ -66,7 +64,7 @@ class DynamoRunStore:
                     ExpressionAttributeNames={"#pk": PARTITION_KEY},
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 )
-        except ClientError as error:
+        except ErrorReply as error:
             return self._current(error, run.run_id)
         return None
 
@@ -124,7 +122,7 @@ class DynamoRunStore:
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                     **update_item_arguments(move),
                 )
-        except ClientError as error:
+        except ErrorReply as error:
             return _refused(partial(self._current, error, move.run_id))
         return Moved(to_run(reply["Attributes"]))
 
@@ -148,8 +146,8 @@ class DynamoRunStore:
                         **{f":{name}": to_attribute(value) for name, value in values.items()},
                     },
                 )
-        except ClientError as error:
-            if error_code(error) != _CONDITION_FAILED:
+        except ErrorReply as error:
+            if error.code != _CONDITION_FAILED:
                 raise
             return False
         return True
@@ -202,8 +200,8 @@ class DynamoRunStore:
         try:
             with translated("batch"):
                 return self._client.batch_execute_statement(Statements=statements)["Responses"]
-        except ClientError as error:
-            code = error_code(error)
+        except ErrorReply as error:
+            code = error.code
             if code == _REJECTED and len(statements) > 1:
                 return [answer for statement in statements for answer in self._answers([statement])]
             return [{"Error": {"Code": code, "Message": str(error)}} for _ in statements]
@@ -250,9 +248,9 @@ class DynamoRunStore:
     def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
         return listed_jobs(self._client, self._table, partition, limit, after)
 
-    def _current(self, error: ClientError, run_id: str) -> Record | None:
+    def _current(self, error: ErrorReply, run_id: str) -> Record | None:
         """Return the record for which the condition failed. Raise any other error again."""
-        if error_code(error) != _CONDITION_FAILED:
+        if error.code != _CONDITION_FAILED:
             raise error
         item: Any = error.response.get("Item")
         return to_run(item) if item else self.get(run_id)

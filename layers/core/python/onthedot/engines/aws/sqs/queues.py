@@ -10,14 +10,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from onthedot.core import json_text
 from onthedot.core.choices import Priority
-from onthedot.core.errors import Unreachable
+from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.core.ports import Clock, Deadline, QueueCounts, Received, RunMessage
 from onthedot.core.slots import dead_letters_url, queue_key
-from onthedot.engines.aws.errors import error_code, translated
+from onthedot.engines.aws.errors import ErrorReply, translated
 from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH
 from onthedot.engines.aws.sqs.sending import QueueSender
 from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
@@ -93,8 +91,9 @@ class SqsRunQueues:
         if self._cloudwatch is None:
             return None
         try:
-            age = self._read_age(self._cloudwatch(), self._url(pool, priority).rsplit("/", 1)[-1])
-        except (BotoCoreError, ClientError, Unreachable) as error:
+            with translated("age"):
+                age = self._read_age(self._cloudwatch(), self._url(pool, priority).rsplit("/", 1)[-1])
+        except (ErrorReply, Unavailable) as error:
             if not self._age_unknown:
                 _LOG.warning("age_unknown", extra={"queue": queue_key(pool, priority), "error": str(error)})
             self._age_unknown = True
@@ -159,8 +158,8 @@ def _unless_gone(action: str) -> Iterator[None]:
     try:
         with translated(action):
             yield
-    except ClientError as error:
-        if error_code(error).rsplit(".", 1)[-1] not in _MESSAGE_IS_GONE:
+    except ErrorReply as error:
+        if error.code.rsplit(".", 1)[-1] not in _MESSAGE_IS_GONE:
             raise
 
 

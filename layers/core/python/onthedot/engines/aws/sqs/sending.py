@@ -5,11 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import ClientError
-
 from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.core.ports import Clock, Deadline, RunMessage
-from onthedot.engines.aws.errors import error_code, translated
+from onthedot.engines.aws.errors import ErrorReply, translated
 from onthedot.engines.aws.leftovers import first_backoff, pause, tens
 
 if TYPE_CHECKING:
@@ -95,8 +93,8 @@ class QueueSender:
         try:
             with translated(f"queue {one.queue}"):
                 reply = self.client.send_message_batch(QueueUrl=one.url, Entries=entries)
-        except ClientError as error:
-            return self._send_alone(one, batch, error_code(error))
+        except ErrorReply as error:
+            return self._send_alone(one, batch, error.code)
         return _left(one, batch, reply)
 
     def _send_alone(self, one: _Sending, batch: Sequence[RunMessage], why: str) -> list[RunMessage]:
