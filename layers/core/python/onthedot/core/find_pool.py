@@ -78,11 +78,13 @@ def smallest_pool(engine: Core, tenant: str, definition: Definition) -> str:
     needs = needs_of(definition.target, definition.requirements, definition.timeout_seconds)
     pools = engine.deployment.pools
     chosen = pools.choose(needs)
-    promised = frozenset[str]().union(*(pool.capabilities for pool in pools.all))
-    if not isinstance(chosen, Pool) and not needs.capabilities <= promised:
-        chosen = pools.choose(needs, engine.points.offered(engine, tenant))
     if isinstance(chosen, Pool):
         return chosen.name
+    promised = frozenset[str]().union(*(pool.capabilities for pool in pools.all))
+    if not needs.capabilities <= promised:
+        chosen = pools.choose(needs, engine.points.offered(engine, tenant))
+        if isinstance(chosen, Pool):
+            return chosen.name
     raise InvalidRequest(*(Problem(lack.field, f"{lack.message}; {_ADVICE[lack.field]}") for lack in chosen))
 
 

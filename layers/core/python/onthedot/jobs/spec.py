@@ -11,6 +11,7 @@ To add a field whose form is in `forms.py`: add its line here, and an attribute 
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum, Flag, auto
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from onthedot.core.choices import (
@@ -532,6 +533,7 @@ def fields_of(has: Has) -> tuple[Field, ...]:
     return tuple(field for field in FIELDS if field.has & has)
 
 
+@cache
 def stored_in(stored: Stored) -> tuple[Field, ...]:
     return tuple(field for field in FIELDS if field.stored is stored)
 

@@ -67,6 +67,7 @@ class ShortCycle:
 
     def set(self) -> None:
         """Take note that a part of the request has arrived, or that the connection has ended."""
+        self._protocol.flow.resume_reading()  # uvicorn stops above 64 KB, until an application has taken them
         if not (self.more_body or self.disconnected or self._has_begun):
             self._has_begun = True
             self._writes.answer_short(self._path, self._headers, bytes(self.body), self._answer)
