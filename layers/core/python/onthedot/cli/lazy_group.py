@@ -18,6 +18,7 @@ _WITHOUT_OUTPUT: Final = frozenset({"serve", "worker"})
 NO_STDOUT: Final = "stdout is closed, so the result would be lost; send it to a file or to /dev/null. Nothing was done"
 EXTRAS: Final = {
     "boto3": "aws",
+    "urllib3": "aws",
     "botocore": "aws",
     "pydantic": "aws",
     "pydantic_core": "aws",
