@@ -19,9 +19,10 @@ from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.state import GateChange, Holder
 from onthedot.targets.webhooks import SigningKey
 from onthedot.transfer.change_stage import begin_import
-from onthedot.transfer.entries import Entry, EntryKind, to_json
+from onthedot.transfer.entries import RECORD, Entry, to_json
 from onthedot.transfer.export import Selection, export_page
 from onthedot.transfer.import_ import Imported, import_page
+from onthedot.transfer.kinds import KINDS
 from onthedot.transfer.stage_state import StageMode, StageState
 from onthedot.transfer.stored_entries import Transfer
 from onthedot.workers.records import Resources, WorkerRecord
@@ -84,7 +85,7 @@ def entries_of(engine: Engine) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def moved(source: Engine, destination: Engine) -> Imported:
-    lines = [to_json(Entry(EntryKind(kind), id_, content)) for (kind, id_), content in entries_of(source).items()]
+    lines = [to_json(Entry(kind, id_, content)) for (kind, id_), content in entries_of(source).items()]
     begin_import(destination, "f")
     destination.clock.sleep_until(destination.clock.now() + destination.stage.settle_ms)
     return import_page(destination, "f", lines, dry_run=False)
@@ -120,7 +121,7 @@ def test_everything_has_one_form(kit: Kit) -> None:
     found = entries_of(engine)
     now = engine.clock.now()
     kinds = {kind for kind, _ in found}
-    assert kinds == set(EntryKind) - {EntryKind.BLOB}, "patterns, workers, holders and progress do not move"
+    assert kinds == {RECORD, *KINDS}, "patterns, workers, holders and progress do not move"
     assert found["limits", "acme"] == {
         "tenant": "acme",
         "limits": '{"in_flight":3,"paused":false,"put_at":0,"weight":2}',
@@ -159,7 +160,7 @@ def test_a_stage_imports_what_the_embedded_engine_has_exported(kit: Kit, world: 
     again = import_page(
         engine,
         "f",
-        [to_json(Entry(EntryKind(kind), id_, content)) for (kind, id_), content in entries_of(engine).items()],
+        [to_json(Entry(kind, id_, content)) for (kind, id_), content in entries_of(engine).items()],
         dry_run=True,
     )
     assert again.refused == []
