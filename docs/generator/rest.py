@@ -16,23 +16,6 @@ from onthedot.api.route import Route
 from onthedot.api.router import ROLES
 from onthedot.api.routes import ROUTES
 
-TITLES: Final = {
-    "jobs.lists": "Lists of jobs",
-    "jobs": "Jobs",
-    "executions": "Executions",
-    "events": "Events",
-    "schedules": "Schedules",
-    "workflows": "Workflows",
-    "workers": "Workers",
-    "queues": "Queues",
-    "gates": "Gates",
-    "limits": "Limits of tenants",
-    "tokens": "Tokens",
-    "dead_letters": "Dead letters",
-    "signing_keys": "Signing keys",
-    "transfer": "Transfer of a stage",
-    "core": "Health and description",
-}
 _CODE: Final = re.compile(r'(?:ApiError|error_response)\(\s*(\d+),\s*"(\w+)"')
 _TEXT: Final = """\
 All calls of the API, made from the routes themselves. Send `Authorization: Bearer TOKEN`. Requests and answers are
@@ -53,10 +36,8 @@ def _titles() -> list[str]:
 
 
 def _section(route: Route) -> str:
-    """Return the title of the section: by the module of the route's function."""
-    module = route.action.__module__.removeprefix("onthedot.").removeprefix("api.")
-    resource = module.removesuffix(".api").removesuffix(".routes")
-    return TITLES.get(resource, resource.replace("_", " ").capitalize())
+    """Return the title of the section: the resource, which is the first word of the path."""
+    return route.path.removeprefix("/v1").split("/")[1].replace("-", " ").capitalize()
 
 
 def _name(route: Route) -> str:

@@ -76,7 +76,7 @@ def examples() -> Mapping[str, Example]:
         _jobs(teller)
         _many(teller)
         _workers(teller)
-        _limits(teller)
+        _named(teller)
         _the_rest(teller)
         _transfer(teller)
         return teller.told
@@ -152,14 +152,15 @@ def _workers(teller: Teller) -> None:
     teller.call("POST", f"/v1/jobs/{later}/execute", {"worker_id": worker})
 
 
-def _limits(teller: Teller) -> None:
-    teller.call("PUT", "/v1/gates/stripe", {"in_flight": 5, "per_second": 10, "burst": 10})
-    for path in ("/v1/gates", "/v1/gates/stripe"):
-        teller.call("GET", path)
-    teller.call("DELETE", "/v1/gates/stripe")
-    teller.call("PUT", "/v1/limits/acme", {"in_flight": 100, "weight": 2})
-    teller.call("GET", "/v1/limits")
-    teller.call("DELETE", "/v1/limits/acme")
+def _named(teller: Teller) -> None:
+    """Make, list, show and delete the examples of things that have names."""
+    for put in SHOWN:
+        if put.example is not None:
+            (name, body), place = put.example, put.path.rpartition("/")[0]
+            teller.call("PUT", f"{place}/{name}", body)
+            for method, path in (("GET", place), ("GET", put.path), ("DELETE", put.path)):
+                if any((route.method, route.path) == (method, path) for route in SHOWN):
+                    teller.call(method, path if path == place else f"{place}/{name}")
 
 
 def _the_rest(teller: Teller) -> None:

@@ -11,9 +11,9 @@ from onthedot.core.pools import Pool
 from onthedot.core.schema import (
     DUE,
     GATE_PREFIX,
-    GATES_PREFIX,
     LIMITS_PARTITION,
     PATTERN_PREFIX,
+    REGISTRIES,
     RESULTS,
     SHARDS_PARTITION,
     SIGNING_PREFIX,
@@ -175,8 +175,8 @@ def indexing_patterns(data: DataStack) -> iam.PolicyStatement:
 
 
 def deleting_gates_and_tokens(data: DataStack) -> iam.PolicyStatement:
-    """Allow to delete the limits of gates and tenants, and tokens."""
-    deleted = [f"{GATES_PREFIX}*", LIMITS_PARTITION, *TOKEN_KEYS]
+    """Allow to delete the limits of gates and tenants, what else tenants have named, and tokens."""
+    deleted = [*(f"{prefix}*" for prefix in REGISTRIES), LIMITS_PARTITION, *TOKEN_KEYS]
     return _allow(["dynamodb:DeleteItem"], [data.table.table_arn], _only_under(deleted))
 
 

@@ -2,13 +2,14 @@
 
 Every fixture here hangs on `kit`, which is one lane after the other: `sqlite`, `ministack`, and `dynamodb`, which is
 MiniStack with its tables in Amazon's DynamoDB Local. Items have one meaning in all lanes (`stores/test_items.py`), so
-the stores that are written once on them and need nothing else run on SQLite and on Amazon's own. Tests of queues and of
-runs have a lane `live` too: the queues of a server, and a store that remembers live records.
+the tests of stores that are written once on them and need nothing else run on SQLite and on Amazon's own: those with
+the mark `on_items`. Tests of queues and of runs have a lane `live` too: the queues of a server, and a store that
+remembers live records.
 """
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import boto3
@@ -17,18 +18,13 @@ from botocore.config import Config
 
 from localstack.dynamodb_local import running_dynamodb
 from localstack.ministack_process import running_ministack
-from onthedot.access.signing_store import SigningStore
-from onthedot.access.token_store import TokenStore
 from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.ports import Clock, Deadline, ListedBlobs, RunQueues, RunStore, TickQueue
 from onthedot.core.shards import ShardStore
+from onthedot.engine import Stores
 from onthedot.engines.aws.client import CHOICE, LeanClient
 from onthedot.engines.aws.s3_blobs import S3_OPTIONS
 from onthedot.engines.sqlite.database import Database
-from onthedot.events.pattern_store import PatternStore
-from onthedot.gates.limit_store import LimitsStore
-from onthedot.gates.state_store import GateStore
-from onthedot.workers.registry import WorkerRegistry
 from tests.builders import VirtualClock
 from tests.contract.kits.kit import Inbox, Kit, TickInbox
 from tests.contract.kits.live_kit import LiveKit
@@ -39,9 +35,6 @@ OPTIONS = Config(max_pool_connections=32)
 # These tests use the lean client, except where this variable is set as it is for the functions.
 USES_BOTO3 = os.environ.get(CHOICE) == "boto3"
 LANES = ("sqlite", "ministack", "dynamodb")
-ON_ITEMS = frozenset(
-    f"test_{name}" for name in ("gate_limits", "limits", "patterns", "places", "progress", "registry", "tokens")
-) | {"test_signing_store"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -59,7 +52,7 @@ def _lanes_of(metafunc: pytest.Metafunc) -> tuple[str, ...]:
             mark.name == "stored_queues" for mark in metafunc.definition.iter_markers()
         )
         return (*LANES[:2], "live") if has_live else LANES[:2]
-    if metafunc.definition.path.stem in ON_ITEMS and metafunc.definition.path.parent.name != "runs":
+    if any(mark.name == "on_items" for mark in metafunc.definition.iter_markers()):
         return LANES[0], LANES[2]
     lanes = LANES[:2] if "blobs" in metafunc.fixturenames else LANES
     return (*lanes, "live") if metafunc.definition.path.parent.name == "runs" else lanes
@@ -134,39 +127,17 @@ def shards(kit: Kit) -> ShardStore:
     return kit.shards()
 
 
-@pytest.fixture
-def limits(kit: Kit) -> LimitsStore:
-    return kit.limits()
+def _fixture(name: str) -> Any:
+    return pytest.fixture(name=name)(lambda kit: getattr(kit.stores, name))
 
 
-@pytest.fixture
-def gates(kit: Kit) -> GateStore:
-    return kit.gates()
-
-
-@pytest.fixture
-def tokens(kit: Kit) -> TokenStore:
-    return kit.tokens()
+# A fixture for each store of a feature, by the name that it has in the engine.
+globals().update({f"the_{one.name}": _fixture(one.name) for one in fields(Stores)})
 
 
 @pytest.fixture
 def blobs(kit: Kit) -> ListedBlobs:
     return kit.blobs()
-
-
-@pytest.fixture
-def registry(kit: Kit) -> WorkerRegistry:
-    return kit.registry()
-
-
-@pytest.fixture
-def signing(kit: Kit) -> SigningStore:
-    return kit.signing()
-
-
-@pytest.fixture
-def patterns(kit: Kit) -> PatternStore:
-    return kit.patterns()
 
 
 @pytest.fixture

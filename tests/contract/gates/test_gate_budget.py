@@ -29,7 +29,7 @@ class Table:
         self.clock = VirtualClock()
         kit = MiniStackKit(clients)
         kit.clock = self.clock
-        self.items, self.gates = kit.items(), kit.gates()
+        self.items, self.gates = kit.items(), kit.stores.gates
 
     def kept_for(self, page: int = 0) -> float:
         """The days from now for which the item is kept."""

@@ -8,6 +8,8 @@ from onthedot.gates.state import Holder
 from onthedot.gates.state_store import GateStore
 from tests.contract.kits.kit import Kit
 
+pytestmark = pytest.mark.on_items
+
 WHOLE = GateLimits(in_flight=3, per_second=2.5, burst=4, paused=True, put_at=1_000, put_by="ci-deploy 🎉")
 STOPPED = GateLimits(paused=True)
 
@@ -65,7 +67,7 @@ def test_tenants_and_names_do_not_mix(gates: GateStore) -> None:
     "text", ["{", "[1]", '{"in_flight":"3"}', '{"paused":1}', '{"per_second":true}', '{"put_by":5}']
 )
 def test_limits_that_cannot_be_read_stop_their_gate_and_no_other(kit: Kit, text: str) -> None:
-    gates = kit.gates()
+    gates = kit.stores.gates
     gates.put("acme", "a", WHOLE)
     gates.put("acme", "c", WHOLE)
     kit.write_limits("acme", "b", text)
@@ -77,6 +79,6 @@ def test_limits_that_cannot_be_read_stop_their_gate_and_no_other(kit: Kit, text:
 
 def test_limits_of_another_version_are_read(kit: Kit) -> None:
     kit.write_limits("acme", "b", '{"in_flight":3,"a_newer_field":{"x":1},"burst":null}')
-    assert kit.gates().find("acme", "b") == GateLimits(in_flight=3)
+    assert kit.stores.gates.find("acme", "b") == GateLimits(in_flight=3)
     kit.write_limits("acme", None, '{"in_flight":3,"per_second":null,"weight":2,"a_newer_field":1}')
-    assert kit.limits().find("acme") == TenantLimits(in_flight=3, weight=2)
+    assert kit.stores.limits.find("acme") == TenantLimits(in_flight=3, weight=2)

@@ -12,6 +12,8 @@ from onthedot.gates.state import PAGE, GateAnswer, GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore
 from tests.contract.kits.kit import Kit
 
+pytestmark = pytest.mark.on_items
+
 GATE = GateId("acme", "stripe")
 FLAG: dict[str, Any] = {"slot": "watch#0#29539440", "due_at": 1_780_000_000_000, "flagged_at": 1_779_999_000_000}
 NAMED = ["stripe", "customer:42", "customer:4#2", "customer:a:b", "customer:a/b", "customer:", "customer:ключ🎉", "c:0"]
@@ -165,7 +167,7 @@ def test_each_key_of_each_tenant_has_places_of_its_own(gates: GateStore) -> None
 @pytest.mark.parametrize("page", [0, 3])
 @pytest.mark.parametrize("text", ["damaged", "a/b/c", "a/b/-/job_a", "t/g/ZZ/=job_a", "a/b/1/", "a/b/1/x.Y"])
 def test_a_holder_that_cannot_be_read_keeps_its_place_until_it_is_given_back(kit: Kit, page: int, text: str) -> None:
-    gates = kit.gates()
+    gates = kit.stores.gates
     mine = a_holder(1)
     gates.take(GATE, page, mine, room=3, newcomer=True, capacity=None)
     kit.write_holder(GATE, page, text)

@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from onthedot.access.signing_store import SigningStore
 from onthedot.access.tenant_data import TenantData
-from onthedot.access.token_store import TokenStore
 from onthedot.core.choices import Priority
 from onthedot.core.clock import VirtualClock
 from onthedot.core.gate_names import GateId
@@ -29,15 +27,9 @@ from onthedot.core.records import Record
 from onthedot.core.schema import DEFAULT_POOL, gate_key, gate_limits_key, limits_key, progress_key, stage_key
 from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
-from onthedot.engine import Engine
-from onthedot.events.pattern_store import PatternStore
-from onthedot.gates.limit_store import LimitsStore
-from onthedot.gates.state_store import GateStore
-from onthedot.statistics.store import StatisticsStore
-from onthedot.transfer.stage_store import StageStore
+from onthedot.engine import Engine, Stores, stores_on
 from onthedot.transfer.stored_entries import StoredEntries
 from onthedot.wiring.points import FeaturePoints
-from onthedot.workers.registry import WorkerRegistry
 from tests.builders import DEPLOYMENT
 
 PAGE_SIZE: Final = 10
@@ -142,11 +134,10 @@ class Kit(ABC):
     def shards(self) -> ShardStore:
         return ShardStore(self.items())
 
-    def limits(self) -> LimitsStore:
-        return LimitsStore(self.items(), self.clock)
-
-    def gates(self) -> GateStore:
-        return GateStore(self.items(), self.clock)
+    @property
+    def stores(self) -> Stores:
+        """The stores of the features, new ones each time."""
+        return stores_on(self.items(), self.clock, known_ms=1_000, settle_ms=0, page_size=PAGE_SIZE)
 
     def write_limits(self, tenant: str, name: str | None, text: str) -> None:
         """Write the limits of a tenant's gate, or of the tenant, past the store, as a fault would."""
@@ -157,14 +148,8 @@ class Kit(ABC):
         """Add the text of a holder past the store, as a fault would. The page exists."""
         self.items().update(gate_key(gate.text, page), Change(adds={"h": frozenset({text})}))
 
-    def tokens(self) -> TokenStore:
-        return TokenStore(self.items(), self.clock)
-
     def tenant_data(self, blobs: ListedBlobs) -> TenantData:
         return TenantData(self.items(), blobs, PAGE_SIZE)
-
-    def stage(self) -> StageStore:
-        return StageStore(self.items(), self.clock, known_ms=1_000, settle_ms=0)
 
     def write_stage(self, text: str) -> None:
         """Write the state of the stage past the store, as another version or a fault would."""
@@ -173,35 +158,16 @@ class Kit(ABC):
     def stored_entries(self) -> StoredEntries:
         return StoredEntries(self.items())
 
-    def registry(self) -> WorkerRegistry:
-        return WorkerRegistry(self.items())
-
-    def signing(self) -> SigningStore:
-        return SigningStore(self.items(), self.clock)
-
-    def patterns(self) -> PatternStore:
-        return PatternStore(self.items(), PAGE_SIZE)
-
-    def statistics(self) -> StatisticsStore:
-        return StatisticsStore(self.items())
-
     def engine(self, store: RunStore, queues: RunQueues, blobs: Blobs, deployment: Deployment = DEPLOYMENT) -> Engine:
         """Return an engine of these and of the kit's other stores, without caches."""
         return Engine(
+            **self.stores.stores,
             points=FeaturePoints(),
             store=store,
             queues=queues,
             blobs=blobs,
             clock=self.clock,
             deployment=deployment,
-            limits=self.limits(),
-            registry=self.registry(),
-            signing=self.signing(),
-            patterns=self.patterns(),
             shards=self.shards(),
-            gates=self.gates(),
-            tokens=self.tokens(),
             tick_times=self.progress(),
-            stage=self.stage(),
-            statistics=self.statistics(),
         )

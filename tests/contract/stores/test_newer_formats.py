@@ -56,7 +56,7 @@ def table(ministack: Clients) -> Table:
 
 
 def test_a_gate_of_a_newer_version_lets_nothing_in_and_keeps_its_holders(table: Table) -> None:
-    gates, clock = table.kit.gates(), table.kit.clock
+    gates, clock = table.kit.stores.gates, table.kit.clock
     holder = Holder("t1", "g1", clock.now(), "job_a")
     assert gates.take(GATE, 0, holder, room=8, newcomer=True, capacity=None).done
     before = table.make_newer()
@@ -74,7 +74,7 @@ def test_a_gate_of_a_newer_version_lets_nothing_in_and_keeps_its_holders(table: 
 
 
 def test_limits_of_a_newer_version_stop_their_gate_or_tenant(table: Table) -> None:
-    gates, limits = table.kit.gates(), table.kit.limits()
+    gates, limits = table.kit.stores.gates, table.kit.stores.limits
     gates.put("acme", "stripe", GateLimits(in_flight=5))
     limits.put("acme", TenantLimits(in_flight=5))
     table.make_newer()
@@ -109,7 +109,7 @@ def test_no_writer_goes_on_beside_a_newer_number_of_shards(table: Table) -> None
 
 
 def test_a_pattern_of_a_newer_version_cannot_be_read_and_stops_no_other(table: Table) -> None:
-    patterns = table.kit.patterns()
+    patterns = table.kit.stores.patterns
     patterns.put("acme", ["k"], PatternEntry("job_a", "n", "{}", 1))
     table.make_newer()
     patterns.put("acme", ["k"], PatternEntry("job_b", "n", "{}", 1))
@@ -117,7 +117,7 @@ def test_a_pattern_of_a_newer_version_cannot_be_read_and_stops_no_other(table: T
 
 
 def test_a_worker_of_a_newer_version_is_unknown_and_hides_no_other(table: Table) -> None:
-    registry, now = table.kit.registry(), table.kit.clock.now()
+    registry, now = table.kit.stores.registry, table.kit.clock.now()
 
     def worker(worker_id: str) -> WorkerRecord:
         return WorkerRecord(
@@ -139,7 +139,7 @@ def test_a_worker_of_a_newer_version_is_unknown_and_hides_no_other(table: Table)
 
 
 def test_a_token_of_a_newer_version_lets_no_caller_in(table: Table) -> None:
-    tokens, now = table.kit.tokens(), table.kit.clock.now()
+    tokens, now = table.kit.stores.tokens, table.kit.clock.now()
     tokens.add("hash", Token("tok_1", Principal("acme", "admin", "ada"), now))
     assert tokens.find("hash") is not None
     table.make_newer()
@@ -148,7 +148,7 @@ def test_a_token_of_a_newer_version_lets_no_caller_in(table: Table) -> None:
 
 
 def test_signing_keys_of_a_newer_version_are_waited_for(table: Table) -> None:
-    signing = table.kit.signing()
+    signing = table.kit.stores.signing
     signing.replace("acme", (), [SigningKey("secret", 1, None)])
     before = table.make_newer()
     with pytest.raises(Unavailable, match="the signing key has format 2"):

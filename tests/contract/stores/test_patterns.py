@@ -11,6 +11,8 @@ from onthedot.events.patterns import MOST_KEYS, index_keys, lookup_keys
 from onthedot.events.ports import PatternEntry
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 
+pytestmark = pytest.mark.on_items
+
 LONG = 4_000
 """Characters: about as long as a pattern can be."""
 
@@ -116,7 +118,7 @@ def test_an_event_is_forgotten_when_its_time_is_over(patterns: PatternStore, clo
 
 
 def test_of_many_that_tell_of_an_event_at_once_one_is_the_first(kit: Kit) -> None:
-    patterns = kit.patterns()
+    patterns = kit.stores.patterns
     later = kit.clock.now() // 1000 + 1000
     with ThreadPoolExecutor(8) as tellers:
         told = set(tellers.map(lambda time: patterns.first_time("acme", "e", time, later), range(1, 33)))

@@ -8,6 +8,8 @@ from onthedot.core.pass_progress import ProgressStore, ShardProgress
 from onthedot.core.ports import Clock, TickLease
 from tests.contract.kits.kit import Kit
 
+pytestmark = pytest.mark.on_items
+
 FIRST = ShardProgress(100, 101, 50, 60, 113)
 LATER = ShardProgress(107, 108, 55, 60, 114)
 

@@ -10,6 +10,8 @@ from onthedot.core.ports import Clock
 from onthedot.workers.records import FORGOTTEN_MS, MOST_ASSIGNED, Load, Resources, WorkerRecord, WorkerStatus
 from onthedot.workers.registry import WorkerRegistry
 
+pytestmark = pytest.mark.on_items
+
 BUSY = Load(("job_a", "job_b.1"), Resources(2, 1.5, 300), stopping=True, recent=("job_c.1", "job_d"))
 
 

@@ -2,9 +2,13 @@
 
 import threading
 
+import pytest
+
 from onthedot.access.signing_store import SigningStore
 from onthedot.core.ports import Clock
 from onthedot.targets.webhooks import SigningKey, fresh_key, rotated
+
+pytestmark = pytest.mark.on_items
 
 
 def test_there_are_no_keys_before_the_first_use(signing: SigningStore) -> None:

@@ -46,7 +46,7 @@ class Counting:
 
     def read(self, tenant: str = "acme", priority: Priority | None = None) -> Counters:
         minute = self.kit.clock.now() // 60_000
-        found = self.kit.statistics().read(tenant, minute - 5, minute + 1)
+        found = self.kit.stores.statistics.read(tenant, minute - 5, minute + 1)
         return added(one.counters for one in found if priority in (None, one.priority))
 
 
@@ -57,7 +57,7 @@ def counting(kit: Kit) -> Counting:
 
 def test_a_tenant_without_ends_has_no_counters(counting: Counting) -> None:
     counting.started()
-    assert counting.kit.statistics().read("acme", 0, 10**9) == []
+    assert counting.kit.stores.statistics.read("acme", 0, 10**9) == []
 
 
 def test_each_outcome_is_counted_once(counting: Counting) -> None:
@@ -179,7 +179,7 @@ def ends(*positions: int) -> list[PlacedEnd]:
 
 
 def counters_of(kit: MiniStackKit) -> Counters:
-    return added(one.counters for one in kit.statistics().read("acme", MINUTE, MINUTE + 1))
+    return added(one.counters for one in kit.stores.statistics.read("acme", MINUTE, MINUTE + 1))
 
 
 def test_a_batch_that_is_delivered_again_is_not_counted_again(clients: Clients) -> None:

@@ -41,16 +41,16 @@ class Filled:
             stamp.having(run_id=run_id, job_id=job_id, kind=Kind.STAMPED, definition=None).stored_in(store)
         tombstone = a_run(kit.clock).in_tenant(tenant).called(f"{job_id}x").standing(Status.DELETED, "none")
         tombstone.stored_in(store)
-        kit.limits().put(tenant, TenantLimits(paused=True))
-        kit.gates().put(tenant, "customer", GateLimits(in_flight=1))
+        kit.stores.limits.put(tenant, TenantLimits(paused=True))
+        kit.stores.gates.put(tenant, "customer", GateLimits(in_flight=1))
         holder = Holder("t", "g", now, job_id)
-        kit.gates().take(GateId(tenant, "customer", "42"), 1, holder, room=8, newcomer=False, capacity=None)
-        kit.registry().register(a_worker(f"w-{job_id}", tenant, now))
-        kit.registry().assign(f"w-{job_id}", job_id)
-        kit.signing().replace(tenant, (), (SigningKey(f"whsec_{job_id}", now),))
-        kit.patterns().put(tenant, ["source:shop", "any"], PatternEntry(job_id, "p1", "{}", now))
-        kit.patterns().first_time(tenant, "event-1", 1_000 + len(self.ids), now // 1000 + 3_600)
-        kit.tokens().add(f"hash-{job_id}", Token(f"tok_{job_id}", Principal(tenant, "viewer", "ada"), now))
+        kit.stores.gates.take(GateId(tenant, "customer", "42"), 1, holder, room=8, newcomer=False, capacity=None)
+        kit.stores.registry.register(a_worker(f"w-{job_id}", tenant, now))
+        kit.stores.registry.assign(f"w-{job_id}", job_id)
+        kit.stores.signing.replace(tenant, (), (SigningKey(f"whsec_{job_id}", now),))
+        kit.stores.patterns.put(tenant, ["source:shop", "any"], PatternEntry(job_id, "p1", "{}", now))
+        kit.stores.patterns.first_time(tenant, "event-1", 1_000 + len(self.ids), now // 1000 + 3_600)
+        kit.stores.tokens.add(f"hash-{job_id}", Token(f"tok_{job_id}", Principal(tenant, "viewer", "ada"), now))
         for prefix in BLOBS:
             self.blobs.put(f"{blobs_of(tenant, prefix)}abc", b"1")
 
@@ -62,14 +62,14 @@ class Filled:
             "job": store.get(job_id) is not None,
             "runs": bool(store.runs_of(job_id, 10).items),
             "tombstone": store.get(f"{job_id}x") is not None,
-            "gate": kit.gates().find(tenant, "customer") is not None,
-            "state": any(kit.gates().pages(GateId(tenant, "customer", "42"))),
-            "worker": kit.registry().find(f"w-{job_id}") is not None,
-            "keys": bool(kit.signing().keys(tenant)),
-            "patterns": bool(list(kit.patterns().matching(tenant, ["source:shop", "any"]))),
-            "event": kit.patterns().first_time(tenant, "event-1", 7, kit.clock.now() // 1000 + 3_600) != 7,
-            "token": kit.tokens().find(f"hash-{job_id}") is not None,
-            "listed token": bool(kit.tokens().page(100, tenant=tenant).items),
+            "gate": kit.stores.gates.find(tenant, "customer") is not None,
+            "state": any(kit.stores.gates.pages(GateId(tenant, "customer", "42"))),
+            "worker": kit.stores.registry.find(f"w-{job_id}") is not None,
+            "keys": bool(kit.stores.signing.keys(tenant)),
+            "patterns": bool(list(kit.stores.patterns.matching(tenant, ["source:shop", "any"]))),
+            "event": kit.stores.patterns.first_time(tenant, "event-1", 7, kit.clock.now() // 1000 + 3_600) != 7,
+            "token": kit.stores.tokens.find(f"hash-{job_id}") is not None,
+            "listed token": bool(kit.stores.tokens.page(100, tenant=tenant).items),
             "blobs": any(self.blobs.get(f"{blobs_of(tenant, prefix)}abc") for prefix in BLOBS),
         }
 
@@ -101,7 +101,7 @@ def test_everything_of_the_tenant_goes_but_its_limits(kit: Kit) -> None:
     assert {tenant: filled.has(tenant) for tenant in OTHERS} == everything
     assert deleted > PAGE_SIZE + 10
     assert pages > 1
-    assert set(kit.limits().read().tenants) == {"acme", *OTHERS}
+    assert set(kit.stores.limits.read().tenants) == {"acme", *OTHERS}
 
 
 def test_the_jobs_of_a_tenant_that_have_not_ended_are_found_page_by_page(kit: Kit) -> None:
@@ -135,10 +135,10 @@ def test_blobs_are_counted_until_there_are_no_more(kit: Kit) -> None:
 
 
 def test_workers_of_all_tenants_and_those_that_cannot_be_read_stay(kit: Kit) -> None:
-    kit.registry().register(a_worker("w-all", None, kit.clock.now()))
+    kit.stores.registry.register(a_worker("w-all", None, kit.clock.now()))
     for tenant in ("acme", "None", "null"):
         delete_all(kit, tenant)
-    assert kit.registry().find("w-all") is not None
+    assert kit.stores.registry.find("w-all") is not None
 
 
 @pytest.mark.parametrize("tenant", ["acme", "shards", "tokens", "limits", "workers"])

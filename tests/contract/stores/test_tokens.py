@@ -9,6 +9,8 @@ from onthedot.access.ports import Principal, Token
 from onthedot.access.token_store import TokenStore
 from onthedot.core.ports import Clock
 
+pytestmark = pytest.mark.on_items
+
 CREATED = 1_772_366_400_000
 ADA = Token("tok_ada", Principal("acme", "admin", "ada"), CREATED)
 ZOE = Token("tok_zoë", Principal("tenant/ü#1", "viewer", "zoë"), CREATED + 1)

@@ -19,9 +19,10 @@ from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.state import GateChange, Holder
 from onthedot.targets.webhooks import SigningKey
 from onthedot.transfer.change_stage import begin_import
-from onthedot.transfer.entries import Entry, EntryKind, to_json
+from onthedot.transfer.entries import RECORD, Entry, to_json
 from onthedot.transfer.export import Selection, export_page
 from onthedot.transfer.import_ import Imported, import_page
+from onthedot.transfer.kinds import KINDS
 from onthedot.transfer.stage_state import StageMode, StageState
 from onthedot.transfer.stored_entries import Transfer
 from onthedot.workers.records import Resources, WorkerRecord
@@ -84,7 +85,7 @@ def entries_of(engine: Engine) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def moved(source: Engine, destination: Engine) -> Imported:
-    lines = [to_json(Entry(EntryKind(kind), id_, content)) for (kind, id_), content in entries_of(source).items()]
+    lines = [to_json(Entry(kind, id_, content)) for (kind, id_), content in entries_of(source).items()]
     begin_import(destination, "f")
     destination.clock.sleep_until(destination.clock.now() + destination.stage.settle_ms)
     return import_page(destination, "f", lines, dry_run=False)
@@ -97,7 +98,7 @@ def without_slots(entries: dict[tuple[str, str], dict[str, Any]]) -> dict[tuple[
 
 
 def test_the_state_of_the_stage_is_replaced_if_it_is_the_one_that_was_seen(kit: Kit) -> None:
-    stage = kit.stage()
+    stage = kit.stores.stage
     assert stage.fresh() == StageState()
     assert stage.replace(StageState(), FROZEN)
     assert stage.fresh() == FROZEN
@@ -108,7 +109,7 @@ def test_the_state_of_the_stage_is_replaced_if_it_is_the_one_that_was_seen(kit: 
 
 @pytest.mark.parametrize("text", ['{"mode":"flying"}', "{}", "[", '"x"'])
 def test_a_state_of_a_newer_version_or_a_damaged_one_opens_nothing(kit: Kit, text: str) -> None:
-    stage = kit.stage()
+    stage = kit.stores.stage
     kit.write_stage(text)
     with pytest.raises(Unavailable):
         stage.fresh()
@@ -120,7 +121,7 @@ def test_everything_has_one_form(kit: Kit) -> None:
     found = entries_of(engine)
     now = engine.clock.now()
     kinds = {kind for kind, _ in found}
-    assert kinds == set(EntryKind) - {EntryKind.BLOB}, "patterns, workers, holders and progress do not move"
+    assert kinds == {RECORD, *KINDS}, "patterns, workers, holders and progress do not move"
     assert found["limits", "acme"] == {
         "tenant": "acme",
         "limits": '{"in_flight":3,"paused":false,"put_at":0,"weight":2}',
@@ -155,11 +156,11 @@ def test_a_stage_imports_what_the_embedded_engine_has_exported(kit: Kit, world: 
     imported = moved(replace(world.engine, clock=kit.clock), engine)
     assert imported.refused == []
     assert without_slots(entries_of(engine)) == without_slots(entries_of(world.engine))
-    assert kit.patterns().first_time("acme", "event #1:", 5, kit.clock.now() // 1000 + 60) > 5
+    assert kit.stores.patterns.first_time("acme", "event #1:", 5, kit.clock.now() // 1000 + 60) > 5
     again = import_page(
         engine,
         "f",
-        [to_json(Entry(EntryKind(kind), id_, content)) for (kind, id_), content in entries_of(engine).items()],
+        [to_json(Entry(kind, id_, content)) for (kind, id_), content in entries_of(engine).items()],
         dry_run=True,
     )
     assert again.refused == []
@@ -168,7 +169,7 @@ def test_a_stage_imports_what_the_embedded_engine_has_exported(kit: Kit, world: 
 def test_pages_follow_each_other_without_gap_and_overlap(kit: Kit) -> None:
     for number in range(7):
         a_run(kit.clock).called(f"job_{number}").due_in(9_000).stored_in(kit.store())
-    kit.limits().put("acme", TenantLimits(in_flight=1))
+    kit.stores.limits.put("acme", TenantLimits(in_flight=1))
     entries = kit.stored_entries()
     for limit in (1, 3):
         found: list[str] = []
@@ -199,7 +200,7 @@ def test_pages_say_how_much_they_have_read_of_about_how_much(kit: Kit) -> None:
 
 def test_a_page_may_begin_after_any_entry(kit: Kit) -> None:
     for number in range(4):
-        kit.limits().put(f"tenant-{number}", TenantLimits(in_flight=1))
+        kit.stores.limits.put(f"tenant-{number}", TenantLimits(in_flight=1))
     entries = kit.stored_entries()
     whole = entries.page(100).items
     after = entries.page(100, whole[1].position).items
@@ -208,7 +209,7 @@ def test_a_page_may_begin_after_any_entry(kit: Kit) -> None:
 
 def test_an_event_is_remembered_once(kit: Kit) -> None:
     later = kit.clock.now() // 1000 + 60
-    assert kit.patterns().remember("acme", event_digest("e"), 7, later)
-    assert not kit.patterns().remember("acme", event_digest("e"), 8, later)
-    assert kit.patterns().first_time("acme", "e", 9, later) == 7
-    assert kit.patterns().first_time("other", "e", 9, later) == 9
+    assert kit.stores.patterns.remember("acme", event_digest("e"), 7, later)
+    assert not kit.stores.patterns.remember("acme", event_digest("e"), 8, later)
+    assert kit.stores.patterns.first_time("acme", "e", 9, later) == 7
+    assert kit.stores.patterns.first_time("other", "e", 9, later) == 9

@@ -78,7 +78,7 @@ def test_links_lead_to_the_places_of_the_site() -> None:
 def test_every_route_has_an_example_that_the_api_answered() -> None:
     told = examples()
     without = {route.path for route in SHOWN if f"{route.method} {route.path}" not in told}
-    assert without == WITHOUT_EXAMPLE, "add a call to docs/generator/story.py"
+    assert without == WITHOUT_EXAMPLE, "give the route an example, or add a call to docs/generator/story.py"
 
 
 def test_every_meaning_is_used() -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from onthedot.core.errors import Unavailable, Unreachable
 from onthedot.engine import Engine
-from onthedot.transfer.entries import Entry, EntryKind, StoredEntry
+from onthedot.transfer.entries import Entry, StoredEntry
 from onthedot.transfer.export import Selection, export_page
 from onthedot.transfer.stored_entries import StoredEntries, StoredPage, Transfer
 from tests.builders import a_world
 
-GATES = [StoredEntry(Entry(EntryKind.GATE, str(n), {"limits": "x" * 100}), f"after {n}") for n in range(10)]
+GATES = [StoredEntry(Entry("gate", str(n), {"limits": "x" * 100}), f"after {n}") for n in range(10)]
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Final
 
 from onthedot.access.ports import Principal, Token
 from onthedot.access.token_store import TokenStore
-from onthedot.core.errors import InvalidRequest, Problem, TokenNotFound
+from onthedot.core.errors import InvalidRequest, NotFound, Problem
 from onthedot.core.ports import Clock
 
 ROLES: Final = ("admin", "operator", "viewer", "worker")
@@ -78,7 +78,7 @@ def create_token(
 
 def revoke_token(tokens: TokenStore, token_id: str) -> None:
     if not tokens.remove(token_id):
-        raise TokenNotFound(token_id)
+        raise NotFound("token", token_id, "GET /v1/tokens lists the ids")
 
 
 def authenticate(tokens: TokenStore, authorization: str | None) -> Principal | None:

@@ -9,21 +9,18 @@ from typing_extensions import TypedDict
 from onthedot.api.http import Response
 from onthedot.core.errors import (
     FileFailing,
-    GateNotFound,
     IdempotencyConflict,
     InvalidRequest,
     JobConflict,
-    JobNotFound,
+    NotFound,
     OnthedotError,
     PreconditionFailed,
     Problem,
     StageClosed,
     StageConflict,
     StaleAttempt,
-    TokenNotFound,
     Unavailable,
     UnreadableRecord,
-    WorkerNotFound,
 )
 
 MAX_DETAILS: Final = 20
@@ -92,14 +89,6 @@ def valid_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-_MISSING: Final[Mapping[type[OnthedotError], str]] = {
-    GateNotFound: "there is no such gate; check its name, or make it with PUT",
-    JobNotFound: "there is no such job or execution; check its id",
-    TokenNotFound: "there is no such token; GET /v1/tokens lists the ids",
-    WorkerNotFound: "there is no such worker; check its id, or register it",
-}
-
-
 def response_to(error: Exception) -> Response | None:
     """Return None for an unexpected error."""
     match error:
@@ -107,8 +96,8 @@ def response_to(error: Exception) -> Response | None:
             return error_response(error.status, error.code, error.message, error.problems, error.headers)
         case InvalidRequest():
             return error_response(422, "invalid_request", _summary(error.problems), error.problems)
-        case JobNotFound() | WorkerNotFound() | GateNotFound() | TokenNotFound():
-            return error_response(404, "not_found", _MISSING[type(error)])
+        case NotFound():
+            return error_response(404, "not_found", error.answer)
         case Unavailable() | UnreadableRecord():
             return _response_to_failure(error)
         case OnthedotError():

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -85,6 +85,8 @@ class Route:
     """Statuses of refusals, besides 401, 403, 422, 503 and 500."""
     other_statuses: tuple[int, ...] = ()
     """Further statuses of an answer with the same type of body."""
+    example: tuple[str, Any] | None = field(default=None, compare=False)
+    """A name and a body with which the reference shows the routes of a resource whose things have names."""
 
 
 class RouteTable:

@@ -13,7 +13,7 @@ from onthedot.cli.documents import Calls, NotThere, local_stack
 from onthedot.cli.options import options
 from onthedot.cli.output import printable
 from onthedot.client.requests import Operation
-from onthedot.core.errors import InvalidRequest, TokenNotFound
+from onthedot.core.errors import InvalidRequest, NotFound
 from onthedot.core.lifecycle import TOMBSTONE_DAYS
 from onthedot.engine import Engine
 from onthedot.settings import AuditorSettings, BadSettings, WorkerSettings
@@ -149,7 +149,7 @@ class TableCalls(Calls):
             route, found = RouteTable(ROUTES).find(operation.method, operation.path)
             with aws_errors_in_a_sentence(self._name):
                 return route.action(RequestContext(self._engine, request, "", found))
-        except TokenNotFound as error:
+        except NotFound as error:
             raise NotThere(f"{missing or self._missing} in {self._name}") from error
         except (ApiError, InvalidRequest) as error:
             raise click.ClickException(printable(str(error))) from error

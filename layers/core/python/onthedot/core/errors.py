@@ -39,32 +39,27 @@ class InvalidRequest(OnthedotError):
         self.problems = problems
 
 
-class JobNotFound(OnthedotError):
+class NotFound(OnthedotError):
+    """There is nothing of this kind with this name, or it belongs to another tenant. The answer is for a client."""
+
+    def __init__(self, kind: str, name: str, advice: str = "check its name, or make it with PUT") -> None:
+        super().__init__(f"no {kind} {name}")
+        self.answer = f"there is no such {kind}; {advice}"
+
+
+class JobNotFound(NotFound):
     """There is no such job, or it belongs to another tenant."""
 
     def __init__(self, job_id: str) -> None:
-        super().__init__(f"no job {job_id}")
+        super().__init__("job", job_id)
+        self.answer = "there is no such job or execution; check its id"
 
 
-class WorkerNotFound(OnthedotError):
+class WorkerNotFound(NotFound):
     """There is no such worker, or it belongs to another tenant. After a long silence a worker must register again."""
 
     def __init__(self, worker_id: str) -> None:
-        super().__init__(f"no worker {worker_id}; register it")
-
-
-class GateNotFound(OnthedotError):
-    """There is no such gate, or it belongs to another tenant."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"no gate {name}")
-
-
-class TokenNotFound(OnthedotError):
-    """There is no API token with this id."""
-
-    def __init__(self, token_id: str) -> None:
-        super().__init__(f"no token {token_id}")
+        super().__init__("worker", f"{worker_id}; register it", "check its id, or register it")
 
 
 class StaleAttempt(OnthedotError):

@@ -64,6 +64,8 @@ EVENT_PREFIX: Final = "event#"
 GATE_PREFIX: Final = "gate#"
 GATES_PREFIX: Final = "gates#"
 STATISTICS_PREFIX: Final = "statistics#"
+REGISTRIES: Final = (GATES_PREFIX,)
+"""The prefixes before a tenant's name of the partitions whose items the API may also delete."""
 _OTHER_PARTITIONS: Final = frozenset({"", TOKENS_PARTITION, LIMITS_PARTITION, SHARDS_PARTITION, WORKERS_PARTITION})
 """The partitions without a `#` that have no records. DynamoDB has no empty key."""
 
@@ -173,7 +175,7 @@ def statistics_key(tenant: str, minute: int) -> Key:
 
 def is_of_tenant(key: Key, tenant: str) -> bool:
     """Return whether the key names the tenant. Those of records, tokens and workers do not."""
-    if key.partition in (GATES_PREFIX + tenant, SIGNING_PREFIX + tenant, STATISTICS_PREFIX + tenant):
+    if key.partition in [prefix + tenant for prefix in (*REGISTRIES, SIGNING_PREFIX, STATISTICS_PREFIX)]:
         return True
     # The length of the name comes first, so that no other tenant's partition begins in the same way.
     own = tuple(f"{prefix}{len(tenant)}:{tenant}#" for prefix in (GATE_PREFIX, PATTERN_PREFIX, EVENT_PREFIX))

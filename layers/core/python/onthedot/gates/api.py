@@ -231,6 +231,7 @@ ROUTES: Final = (
         GateDetailsView,
         body=GateFields,
         errors=(400, 413, 422),
+        example=("stripe", {"in_flight": 5, "per_second": 10, "burst": 10}),
     ),
     Route("GET", "/v1/gates", list_gates, "List gates with their use", GatesView, query=PageQuery, errors=(422,)),
     Route(
@@ -271,6 +272,7 @@ LIMITS_ROUTES: Final = (
         body=TenantLimitsFields,
         for_admins=True,
         errors=(400, 413, 422),
+        example=("acme", {"in_flight": 100, "weight": 2}),
     ),
     Route(
         "DELETE",

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from onthedot.access.tokens import RESERVED_TENANT, tenant_problems
 from onthedot.core.choices import Priority
-from onthedot.core.errors import GateNotFound, InvalidRequest, OnthedotError, Problem, Unavailable
+from onthedot.core.errors import InvalidRequest, NotFound, OnthedotError, Problem, Unavailable
 from onthedot.core.gate_names import NAME, GateId, keys_slot, tenant_gate
 from onthedot.core.ports import Deadline
 from onthedot.engine import Engine
@@ -31,11 +31,11 @@ def put_gate(engine: Engine, tenant: str, name: str, limits: GateLimits, by: str
 
 
 def delete_gate(engine: Engine, tenant: str, name: str) -> None:
-    """Delete a gate of a tenant. Raise GateNotFound, InvalidRequest for one key of a gate, and Unavailable."""
+    """Delete a gate of a tenant. Raise NotFound, InvalidRequest for one key of a gate, and Unavailable."""
     if ":" in name and (found := name_problems(name)):
         raise InvalidRequest(*found)
     if engine.gates.find(tenant, name) is None:
-        raise GateNotFound(name)
+        raise NotFound("gate", name)
     _change(engine, GateId(tenant, name), None, lambda new: engine.gates.put(tenant, name, new))
 
 

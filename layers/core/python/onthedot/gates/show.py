@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from onthedot.core import patience
-from onthedot.core.errors import GateNotFound, Unavailable
+from onthedot.core.errors import NotFound, Unavailable
 from onthedot.core.gate_names import MOST_KEY_CHARACTERS, NAME, GateId, keys_slot, tenant_gate, waiting_slot
 from onthedot.core.ports import Deadline, Page, SlotEntry
 from onthedot.core.records import Record, Status
@@ -80,11 +80,11 @@ ListedGate = tuple[str, GateLimits, GateUse | None]
 
 
 def find_gate(engine: Engine, gate: GateId) -> GateLimits:
-    """Return the limits of a gate or of a key. Raise GateNotFound or Unavailable."""
+    """Return the limits of a gate or of a key. Raise NotFound or Unavailable."""
     is_possible = NAME.fullmatch(gate.name) and (gate.key is None or 0 < len(gate.key) <= MOST_KEY_CHARACTERS)
     limits = engine.gates.find(gate.tenant, gate.name) if is_possible else None
     if limits is None:
-        raise GateNotFound(gate.named)
+        raise NotFound("gate", gate.named)
     return limits
 
 

@@ -14,7 +14,8 @@ from onthedot.core.errors import Unavailable, UnreadableRecord
 from onthedot.core.records import Record
 from onthedot.engine import Engine
 from onthedot.transfer import entries as imported
-from onthedot.transfer.entries import SECRETS, Entry, EntryKind
+from onthedot.transfer.entries import BLOB, RECORD, Entry
+from onthedot.transfer.kinds import KINDS
 from onthedot.transfer.stored_entries import Transfer
 
 PAGE: Final = 500
@@ -89,8 +90,8 @@ def _total(engine: Engine) -> int | None:
 def _chosen(engine: Engine, selection: Selection, entry: Entry, page: ExportedPage) -> Iterator[Entry]:
     """Yield the entry, and its blobs before it, if the export has it."""
     now = engine.clock.now()
-    if entry.kind is not EntryKind.RECORD:
-        if _is_needed(entry, now) and (selection.secrets or entry.kind not in SECRETS):
+    if entry.kind != RECORD:
+        if _is_needed(entry, now) and (selection.secrets or not KINDS[entry.kind].is_secret):
             yield entry
         return
     record = _readable(entry)
@@ -112,7 +113,7 @@ def _size(entry: Entry) -> int:
 
 def _readable(entry: Entry) -> Record | str | None:
     """Return the record of an entry, or its fault. None: the entry is no record."""
-    if entry.kind is not EntryKind.RECORD:
+    if entry.kind != RECORD:
         return None
     try:
         return codec.decode(entry.content)
@@ -123,9 +124,9 @@ def _readable(entry: Entry) -> Record | str | None:
 def _is_needed(entry: Entry, now: int) -> bool:
     """Return whether the entry still has an effect: a token or an event has not expired, a rate still delays starts."""
     content: Any = entry.content
-    if entry.kind is EntryKind.RATE:
+    if entry.kind == "rate":
         return bool(content["next_start"] > now * 1000)
-    if entry.kind is EntryKind.EVENT:
+    if entry.kind == "event":
         return bool(content["expires_at"] and content["expires_at"] * 1000 > now)
     return content.get("expires_at") is None or bool(content["expires_at"] > now)
 
@@ -136,4 +137,4 @@ def _blobs(engine: Engine, record: Record) -> Iterator[Entry]:
     for key in (None if definition is None else definition.payload_ref, record.payload_ref, record.result_ref):
         content = None if key is None else engine.blobs.get(key)
         if key is not None and content is not None:
-            yield Entry(EntryKind.BLOB, key, {"base64": base64.b64encode(content).decode()})
+            yield Entry(BLOB, key, {"base64": base64.b64encode(content).decode()})

@@ -2,137 +2,28 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from onthedot.access.ports import Principal, Token
-from onthedot.access.signing_store import keys_of
-from onthedot.access.tokens import is_name, token_problems
 from onthedot.core import codec, patience
-from onthedot.core.errors import OnthedotError, StageConflict, Unavailable, UnreadableRecord
-from onthedot.core.gate_names import GateId
+from onthedot.core.errors import StageConflict, Unavailable, UnreadableRecord
 from onthedot.core.ports import Deadline, Moved, Refused, Undecided
 from onthedot.core.records import TERMINAL, Record
 from onthedot.core.schema import BLOBS
 from onthedot.core.slots import DECISION_MS
 from onthedot.engine import Engine
 from onthedot.events import handle
-from onthedot.gates.limit_store import DAMAGED, limits_of
-from onthedot.gates.limits import GateLimits, TenantLimits, problems
-from onthedot.gates.manage import name_problems
-from onthedot.gates.state import GateChange
+from onthedot.gates.limit_store import DAMAGED
 from onthedot.transfer import entries as imported
 from onthedot.transfer.change_stage import settles_in_ms
-from onthedot.transfer.entries import Entry, EntryKind, from_json
+from onthedot.transfer.entries import BLOB, RECORD, Entry
 from onthedot.transfer.export import transfer_of
+from onthedot.transfer.kinds import KINDS, BadEntry, Store, from_json
 from onthedot.transfer.stage_state import StageMode
 
-Content = Mapping[str, Any]
 _DAMAGED: Final = (*DAMAGED, binascii.Error)
-
-
-class BadEntry(OnthedotError):
-    """The entry cannot be stored here: a value of it is wrong, or this stage has another one."""
-
-
-Store = Callable[[], object]
-"""Stores an entry. It returns False if another call has stored it meanwhile."""
-
-
-def _blob(engine: Engine, entry: Entry) -> Store | None:
-    key, blob = entry.id, base64.b64decode(entry.content["base64"], validate=True)
-    if not key.startswith(BLOBS):
-        raise BadEntry("its id is not the key of a payload or a result")
-    return None if engine.blobs.get(key) == blob else partial(engine.blobs.put, key, blob)
-
-
-def _limits(engine: Engine, entry: Entry) -> Store | None:
-    content = entry.content
-    tenant, limits = _tenant(content), limits_of(TenantLimits, content["limits"])
-    _check_limits(limits)
-    return _if_new(engine.limits.find(tenant), limits, partial(engine.limits.put, tenant, limits), "limits")
-
-
-def _gate(engine: Engine, entry: Entry) -> Store | None:
-    content = entry.content
-    tenant, name = _tenant(content), str(content["name"])
-    limits = limits_of(GateLimits, content["limits"])
-    if found := name_problems(name):
-        raise BadEntry(f"its name {found[0].message}")
-    _check_limits(limits)
-    put = partial(engine.gates.put, tenant, name, limits)
-    return _if_new(engine.gates.find(tenant, name), limits, put, "limits for this gate")
-
-
-def _rate(engine: Engine, entry: Entry) -> Store | None:
-    content = entry.content
-    gate, next_start = GateId.read(content["gate"]), int(content["next_start"])
-    state = engine.gates.read(gate)
-    if (state.next_start or 0) >= next_start:
-        return None
-    change = GateChange({"next_start": state.next_start}, sets={"next_start": next_start})
-    return partial(engine.gates.change, gate, change)
-
-
-def _event(engine: Engine, entry: Entry) -> Store | None:
-    content = entry.content
-    values = (_tenant(content), str(content["digest"]), int(content["time"]), int(content["expires_at"]))
-    return partial(engine.patterns.remember, *values)
-
-
-def _token(engine: Engine, entry: Entry) -> Store | None:
-    content = entry.content
-    who = Principal(content["tenant"], content["role"], content["name"])
-    if found := token_problems(who.tenant, who.role, who.name):
-        raise BadEntry(f"its {found[0].field} {found[0].message}")
-    expiry = content.get("expires_at")
-    token = Token(content["id"], who, int(content["created_at"]), None if expiry is None else int(expiry))
-    token_hash = str(content["token_hash"])
-    return _if_new(engine.tokens.find(token_hash), token, partial(engine.tokens.add, token_hash, token), "token")
-
-
-def _signing(engine: Engine, entry: Entry) -> Store | None:
-    content = entry.content
-    tenant, keys = _tenant(content), keys_of(content["keys"])
-    present = tuple(engine.signing.keys(tenant))
-    return _if_new(present or None, keys, partial(engine.signing.replace, tenant, (), keys), "signing keys")
-
-
-def _if_new(present: object, wanted: object, store: Store, what: str) -> Store | None:
-    """Return None if this stage has the value already. Raise BadEntry when it has another one."""
-    if present == wanted:
-        return None
-    if present is not None:
-        raise BadEntry(f"this stage has other {what} already")
-    return store
-
-
-def _tenant(content: Content) -> str:
-    tenant = str(content["tenant"])
-    if not is_name(tenant):
-        raise BadEntry("its tenant is not the name of a tenant")
-    return tenant
-
-
-def _check_limits(limits: GateLimits) -> None:
-    for problem in problems(limits):
-        raise BadEntry(f"its {problem.field} {problem.message}")
-
-
-_STORE_OF: Final[Mapping[EntryKind, Callable[[Engine, Entry], Store | None]]] = {
-    EntryKind.BLOB: _blob,
-    EntryKind.LIMITS: _limits,
-    EntryKind.GATE: _gate,
-    EntryKind.RATE: _rate,
-    EntryKind.EVENT: _event,
-    EntryKind.TOKEN: _token,
-    EntryKind.SIGNING: _signing,
-}
-"""By kind, what stores an entry. None: it is there already."""
-
-
 RECORDS_AT_ONCE: Final = 100
 
 
@@ -162,7 +53,7 @@ def import_page(engine: Engine, freeze_id: str, lines: Sequence[Any], *, dry_run
     result = Imported()
     entries = _read(lines, result)
     for entry in entries:
-        if entry.kind is not EntryKind.RECORD:
+        if entry.kind != RECORD:
             _store_setting(engine, entry, result, dry_run=dry_run)
     records = _records(entries, result)
     for first in range(0, len(records), RECORDS_AT_ONCE):
@@ -189,9 +80,16 @@ def _read(lines: Sequence[Any], result: Imported) -> list[Entry]:
     return entries
 
 
+def _blob(engine: Engine, entry: Entry) -> Store | None:
+    key, blob = entry.id, base64.b64decode(entry.content["base64"], validate=True)
+    if not key.startswith(BLOBS):
+        raise BadEntry("its id is not the key of a payload or a result")
+    return None if engine.blobs.get(key) == blob else partial(engine.blobs.put, key, blob)
+
+
 def _store_setting(engine: Engine, entry: Entry, result: Imported, *, dry_run: bool) -> None:
     try:
-        store = _STORE_OF[entry.kind](engine, entry)
+        store = _blob(engine, entry) if entry.kind == BLOB else KINDS[entry.kind].store(engine, entry.content)
         is_new = store is not None and (dry_run or store() is not False)
     except BadEntry as error:
         result.refused.append(Refusal(entry.kind, entry.id, str(error)))
@@ -208,7 +106,7 @@ def _records(entries: Sequence[Entry], result: Imported) -> list[Record]:
     """Return the records that can be read, each id once."""
     found: dict[str, Record] = {}
     for entry in entries:
-        if entry.kind is not EntryKind.RECORD:
+        if entry.kind != RECORD:
             continue
         try:
             record = codec.decode(entry.content)
@@ -243,7 +141,7 @@ def _count(record: Record, outcome: Moved | Refused | Undecided, result: Importe
     elif isinstance(outcome, Refused):
         _count_known(record, outcome.current, result)
     elif outcome.permanent:
-        result.refused.append(Refusal(EntryKind.RECORD, record.run_id, f"the store refuses it: {outcome.why}"))
+        result.refused.append(Refusal(RECORD, record.run_id, f"the store refuses it: {outcome.why}"))
     else:
         raise Unavailable(f"{record.run_id}: {outcome.why}")
 
@@ -253,7 +151,7 @@ def _count_known(record: Record, current: Record | None, result: Imported) -> No
     if current is not None and _identity(current) == _identity(record):
         result.present += 1
     else:
-        result.refused.append(Refusal(EntryKind.RECORD, record.run_id, "another record of this stage has the id"))
+        result.refused.append(Refusal(RECORD, record.run_id, "another record of this stage has the id"))
 
 
 def _compare(engine: Engine, records: Sequence[Record], result: Imported) -> None:

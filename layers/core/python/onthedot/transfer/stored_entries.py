@@ -1,34 +1,15 @@
 """Everything that an export has: all that is stored, where the key of an item says what it is."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from onthedot.core.gate_names import GateId
-from onthedot.core.items import EXPIRES_AT, Item, Items
+from onthedot.core.items import Item, Items
 from onthedot.core.ports import RunStore
-from onthedot.core.schema import (
-    EVENT_PREFIX,
-    GATE_PREFIX,
-    GATES_PREFIX,
-    LABEL,
-    LIMITS_PARTITION,
-    PARTITION_KEY,
-    SIGNING_PREFIX,
-    SORT_KEY,
-    TENANT_PREFIX,
-    TOKEN_PREFIX,
-    Key,
-    gate_name_of,
-    gate_of,
-    may_be_record,
-    run_id_of,
-)
-from onthedot.gates.state_store import NEXT_START
-from onthedot.transfer.entries import Entry, EntryKind, StoredEntry
-
-_FIRST_PAGE: Final = "0"
+from onthedot.core.schema import LABEL, PARTITION_KEY, SORT_KEY, Key, may_be_record, run_id_of
+from onthedot.transfer.entries import RECORD, Entry, StoredEntry
+from onthedot.transfer.kinds import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,76 +54,21 @@ def _key(cursor: str) -> Key:
 
 def _entry(item: Item) -> Entry | None:
     """Return the entry of an item. None: an export does not have it, such as progress, workers and patterns."""
-    partition = item.key.partition
-    if may_be_record(partition):
+    if may_be_record(item.key.partition):
         return _record(item)
-    if partition == LIMITS_PARTITION:
-        return _limits(item)
-    return next((read(item) for prefix, read in _BY_PREFIX.items() if partition.startswith(prefix)), None)
+    for name, kind in KINDS.items():
+        if item.key.partition.startswith(kind.prefix):
+            found = kind.read(item)
+            return None if found is None else Entry(name, *found)
+    return None
 
 
 def _record(item: Item) -> Entry:
     # The label follows from the definition.
     values = {name: _plain(value) for name, value in item.values.items() if name != LABEL}
     run_id = run_id_of(item.key)
-    return Entry(EntryKind.RECORD, run_id, {**values, "run_id": run_id, "job_id": item.key.partition})
+    return Entry(RECORD, run_id, {**values, "run_id": run_id, "job_id": item.key.partition})
 
 
 def _plain(value: Any) -> Any:
     return sorted(value) if isinstance(value, frozenset) else value
-
-
-def _limits(item: Item) -> Entry | None:
-    # Earlier versions stored marks of throttled tenants beside the items that have this prefix.
-    if not item.key.sort.startswith(TENANT_PREFIX):
-        return None
-    tenant = item.key.sort.removeprefix(TENANT_PREFIX)
-    return Entry(EntryKind.LIMITS, tenant, {"tenant": tenant, "limits": _text(item, "limits")})
-
-
-def _gate(item: Item) -> Entry:
-    tenant, name = item.key.partition.removeprefix(GATES_PREFIX), gate_name_of(item.key)
-    return Entry(EntryKind.GATE, f"{tenant}/{name}", {"tenant": tenant, "name": name, "limits": _text(item, "limits")})
-
-
-def _rate(item: Item) -> Entry | None:
-    gate, started = gate_of(item.key), item.values.get(NEXT_START)
-    if gate is None or started is None or item.key.sort != _FIRST_PAGE:
-        return None
-    return Entry(EntryKind.RATE, gate, {"gate": gate, "next_start": started})
-
-
-def _event(item: Item) -> Entry:
-    # The text of a gate is made of a tenant and a name in the same way.
-    event = GateId.read(item.key.partition.removeprefix(EVENT_PREFIX))
-    about = {"tenant": event.tenant, "digest": event.name}
-    times = {"time": item.values.get("event_time"), "expires_at": item.values.get(EXPIRES_AT)}
-    return Entry(EntryKind.EVENT, event.name, {**about, **times})
-
-
-def _signing(item: Item) -> Entry:
-    tenant = item.key.partition.removeprefix(SIGNING_PREFIX)
-    return Entry(EntryKind.SIGNING, tenant, {"tenant": tenant, "keys": _text(item, "keys")})
-
-
-def _token(item: Item) -> Entry:
-    token_hash = item.key.partition.removeprefix(TOKEN_PREFIX)
-    about = {name: _text(item, name) for name in ("tenant", "role", "name")}
-    # A token that an earlier version made has no id.
-    about |= {"token_hash": token_hash, "id": _text(item, "id") or f"tok_{token_hash[:12]}"}
-    expiry = item.values.get("valid_until")
-    times = {"created_at": item.values.get("token_created_at"), **({} if expiry is None else {"expires_at": expiry})}
-    return Entry(EntryKind.TOKEN, about["id"], {**about, **times})
-
-
-_BY_PREFIX: Final[Mapping[str, Callable[[Item], Entry | None]]] = {
-    GATES_PREFIX: _gate,
-    GATE_PREFIX: _rate,
-    EVENT_PREFIX: _event,
-    SIGNING_PREFIX: _signing,
-    TOKEN_PREFIX: _token,
-}
-
-
-def _text(item: Item, name: str) -> str:
-    return str(item.values.get(name, ""))

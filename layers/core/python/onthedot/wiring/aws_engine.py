@@ -3,29 +3,22 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from onthedot.access.signing_store import SigningStore
-from onthedot.access.token_store import TokenStore
 from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.pools import pools_from_text
 from onthedot.core.ports import Blobs, Clock
 from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
-from onthedot.engine import Engine
+from onthedot.engine import Engine, stores_on
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.s3_blobs import NoBlobs
 from onthedot.engines.aws.sqs.queues import SHORT_POLL_SECONDS, SqsRunQueues
 from onthedot.engines.store_around import AnnouncingStore, FreezableStore
-from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.grouped import GroupedGates
-from onthedot.gates.limit_store import LimitsStore
 from onthedot.settings import ApiSettings, StoreSettings, WorkerSettings
-from onthedot.statistics.store import StatisticsStore
 from onthedot.targets import rules
-from onthedot.transfer.stage_store import StageStore
 from onthedot.transfer.stored_entries import StoredEntries, Transfer
 from onthedot.wiring.points import FeaturePoints
-from onthedot.workers.registry import WorkerRegistry
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
@@ -55,25 +48,20 @@ def aws_engine(
     items = DynamoItems(dynamodb, table, clock)
     shards = ShardStore(items)
     store = AnnouncingStore(DynamoRunStore(dynamodb, table, clock), shards, clock, deployment.shards)
-    stage = StageStore(items, clock, known_ms=STAGE_KNOWN_MS, settle_ms=STAGE_SETTLE_MS)
+    stores = stores_on(
+        items, clock, known_ms=STAGE_KNOWN_MS, settle_ms=STAGE_SETTLE_MS, remembers=True, gates=GroupedGates
+    )
     return Engine(
+        **stores.stores,
         points=FeaturePoints(),
-        store=FreezableStore(store, stage),
+        store=FreezableStore(store, stores.stage),
         queues=SqsRunQueues(sqs, cloudwatch, queue_urls, clock, poll_seconds=poll_seconds),
         blobs=blobs or NoBlobs(),
         clock=clock,
         deployment=deployment,
-        limits=LimitsStore(items, clock, remembers=True),
-        registry=WorkerRegistry(items),
-        signing=SigningStore(items, clock, remembers=True),
-        patterns=PatternStore(items),
         shards=shards,
-        gates=GroupedGates(items, clock, remembers=True),
-        tokens=TokenStore(items, clock),
         tick_times=ProgressStore(items),
-        stage=stage,
         transfer=Transfer(StoredEntries(items), store),
-        statistics=StatisticsStore(items),
         kind="aws",
         stage_name=stage_name,
     )

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import Final, Self
 
-from onthedot.access.signing_store import SigningStore
 from onthedot.access.tenant_data import TenantData
-from onthedot.access.token_store import TokenStore
 from onthedot.core.pass_progress import ProgressStore
 from onthedot.core.ports import Clock, DueIndex, RunQueues, RunStore
 from onthedot.core.shards import ShardStore
 from onthedot.core.slots import Deployment
-from onthedot.engine import Engine
+from onthedot.engine import Engine, Stores, stores_on
 from onthedot.engines.live_records import LiveRecords
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
@@ -18,14 +16,8 @@ from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.engines.store_around import AnnouncingStore, FreezableStore
-from onthedot.events.pattern_store import PatternStore
-from onthedot.gates.limit_store import LimitsStore
-from onthedot.gates.state_store import GateStore
-from onthedot.statistics.store import StatisticsStore
-from onthedot.transfer.stage_store import StageStore
 from onthedot.transfer.stored_entries import StoredEntries, Transfer
 from onthedot.wiring.points import FeaturePoints
-from onthedot.workers.registry import WorkerRegistry
 
 STAGE_KNOWN_MS: Final = 1_000
 STAGE_SETTLE_MS: Final = 5_000
@@ -34,7 +26,7 @@ this time: it waits for nothing but the lock."""
 
 
 @dataclass(frozen=True)
-class SqliteEngine:
+class SqliteEngine(Stores):
     """Every port of the embedded engine, on one database and one clock.
 
     Its stores remember nothing unless asked: a read of SQLite is cheap.
@@ -47,19 +39,11 @@ class SqliteEngine:
     queues: RunQueues
     items: SqliteItems
     progress: ProgressStore
-    tokens: TokenStore
     blobs: SqliteBlobs
-    limits: LimitsStore
-    registry: WorkerRegistry
-    signing: SigningStore
-    patterns: PatternStore
     shards: ShardStore
     due_index: DueIndex
-    gates: GateStore
     tenant_data: TenantData
-    stage: StageStore
     stored_entries: StoredEntries
-    statistics: StatisticsStore
 
     @classmethod
     def on(
@@ -79,6 +63,14 @@ class SqliteEngine:
         pages = {} if page_size is None else {"page_size": page_size}
         items, runs = SqliteItems(database, clock, **pages), SqliteRunStore(database, clock, **pages)
         shards, blobs = ShardStore(items), SqliteBlobs(database)
+        stores = stores_on(
+            items,
+            clock,
+            known_ms=STAGE_KNOWN_MS,
+            settle_ms=STAGE_SETTLE_MS,
+            remembers=remembers,
+            page_size=page_size,
+        )
         records: RunStore = runs
         if remembers:
             records = live = LiveRecords(runs, lambda: database.is_mine)
@@ -91,39 +83,25 @@ class SqliteEngine:
             LiveQueues(database, clock),
             items,
             ProgressStore(items),
-            TokenStore(items, clock),
             blobs,
-            LimitsStore(items, clock, remembers=remembers),
-            WorkerRegistry(items),
-            SigningStore(items, clock, remembers=remembers),
-            PatternStore(items, **pages),
             shards,
             runs,
-            GateStore(items, clock, remembers=remembers),
             TenantData(items, blobs, **pages),
-            StageStore(items, clock, known_ms=STAGE_KNOWN_MS, settle_ms=STAGE_SETTLE_MS),
             StoredEntries(items),
-            StatisticsStore(items),
+            **stores.stores,
         )
 
     @property
     def engine(self) -> Engine:
         return Engine(
+            **self.stores,
             points=FeaturePoints(),
             store=FreezableStore(self.store, self.stage),
             queues=self.queues,
             blobs=self.blobs,
             clock=self.clock,
             deployment=self.deployment,
-            limits=self.limits,
-            registry=self.registry,
-            signing=self.signing,
-            patterns=self.patterns,
             shards=self.shards,
-            gates=self.gates,
-            tokens=self.tokens,
             tick_times=self.progress,
-            stage=self.stage,
             transfer=Transfer(self.stored_entries, self.store),
-            statistics=self.statistics,
         )

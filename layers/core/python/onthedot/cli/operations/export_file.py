@@ -14,7 +14,8 @@ import click
 
 from onthedot.cli.output import printable
 from onthedot.core import json_text
-from onthedot.transfer.entries import FORMAT, EntryKind, from_json
+from onthedot.transfer.entries import BLOB, FORMAT
+from onthedot.transfer.kinds import from_json
 
 MARK: Final = "onthedot export"
 END: Final = "end"
@@ -121,7 +122,7 @@ class ExportFile:
             if number == 1 or line.get("kind") == END:
                 continue
             group, size = [*group, line], size + len(raw)
-            if line["kind"] != EntryKind.BLOB:
+            if line["kind"] != BLOB:
                 yield group, size
                 group, size = [], 0
         if group:
