@@ -108,7 +108,7 @@ def _statement(statement: str, parameters: list[Any], key_of: KeyOf) -> Check:
     table, index = _unquoted(tokens[place]), None
     if tokens[place + 1 : place + 2] == ["."]:
         index = _unquoted(tokens[place + 2])
-    # The values of an INSERT, or the condition of the others. What an UPDATE sets is no key.
+    # The values of an INSERT, or the condition of the others. What an UPDATE sets is not a key.
     first = words.index("VALUE") if kind == "INSERT" else words.index("WHERE") if "WHERE" in words else len(words)
     key = key_of(table, index)
     keys = tuple(_compared(tokens, first, parameters, key))
@@ -155,7 +155,7 @@ CHECKS: Final = {
     "dynamodb:BatchExecuteStatement": statement_checks,
     "dynamodb:ExecuteTransaction": statement_checks,
 }
-"""The calls of DynamoDB that are no IAM actions: IAM checks each of their parts."""
+"""The calls of DynamoDB that are not IAM actions: IAM checks each of their parts."""
 LEADING_KEYS: Final = "dynamodb:leadingkeys"
 FIXED: Final = {"aws:securetransport": "true", "s3:tlsversion": "1.3"}
 """Condition keys that have one value here."""

@@ -166,7 +166,7 @@ def test_a_stopped_gate_says_which_command_lets_it_go_on(gate: GateId, limits: G
 
 
 def test_a_deleted_gate_lets_the_run_go_on() -> None:
-    assert said(None) == ("waits_at_gate", "waits at gate stripe, which limits nothing any more: it goes on soon")
+    assert said(None) == ("waits_at_gate", "waits at gate stripe, which no longer limits anything: it starts soon")
 
 
 def test_a_run_on_a_list_explains_itself(api: Api, world: World) -> None:

@@ -1,7 +1,7 @@
 """Delete the data of a tenant: its jobs, runs, blobs, gates, workers, keys, tokens and limits.
 
 First the tenant is stopped: no run of it starts any more, and its tokens are revoked. The limits that stop it are
-deleted last. So after a crash at any point the tenant stands still, and the next call deletes the rest.
+deleted last. So after a crash at any point the tenant stays stopped, and the next call deletes the rest.
 
 Records are deleted as they are, also those of attempts under way. Such an attempt cannot end any more: each of its
 writes expects its record, and its worker stops the call when it cannot extend the lease.
@@ -42,14 +42,14 @@ class Deleted:
 
 
 Report = Callable[[str, Deleted], None]
-"""It gets the present step as a few words, and the numbers so far, after each page."""
+"""It gets the current step as a few words, and the numbers so far, after each page."""
 
 
 def delete_tenant(engine: Engine, data: TenantData, tenant: str, report: Report) -> Deleted:
-    """Delete all data of a tenant, and return the numbers. Nothing of another tenant changes.
+    """Delete all data of a tenant, and return the numbers. Other tenants' data stays as it is.
 
-    Raise InvalidRequest for a text that is no tenant. Raise Unavailable: then the tenant stands still, and the caller
-    must call again.
+    Raise InvalidRequest for a text that is not a tenant. Raise Unavailable: then the tenant stays stopped, and the
+    caller must call again.
     """
     if problems := tenant_problems(tenant):
         raise InvalidRequest(*problems)
@@ -128,8 +128,8 @@ def change_jobs(
 ) -> Changed:
     """Change all jobs of a tenant that have not ended. One that fails does not stop the others.
 
-    Call it again after a failure: it changes the jobs that are left. Raise InvalidRequest for a text that is no tenant,
-    and Unavailable when the jobs cannot be read.
+    Call it again after a failure: it changes the jobs that are left. Raise InvalidRequest for a text that is not a
+    tenant, and Unavailable when the jobs cannot be read.
     """
     if problems := tenant_problems(tenant):
         raise InvalidRequest(*problems)

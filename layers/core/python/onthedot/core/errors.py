@@ -68,7 +68,7 @@ class TokenNotFound(OnthedotError):
 
 
 class StaleAttempt(OnthedotError):
-    """The attempt is not the run's present one: it ended, was lost, or another one has started."""
+    """The attempt is not the run's current one: it ended, was lost, or another one has started."""
 
 
 class JobConflict(OnthedotError):

@@ -268,7 +268,7 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
 
 
 def _give_back_places(sweep: Sweep, ended: Sequence[Record]) -> None:
-    """Give back the places of attempts that were lost, as far as there is time: a look frees the others when needed."""
+    """Give back the places of lost attempts while time is left: a look frees the others when needed."""
     work = sweep.work
     for run in ended:
         if not work.look_until.allows(work.engine.clock.now()):

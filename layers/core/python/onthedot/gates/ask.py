@@ -70,7 +70,7 @@ def ask_gates(
     for _ in range(TRIES):
         began = engine.clock.now()
         if began - first > ASK_MS + near_ms:
-            break  # this process was stopped, and the job may name other gates by now
+            break  # this process was stopped, and the job may name other gates now
         gates = limited_gates(engine, message.tenant, named)
         asking = Asking(engine, message, token, gates, engine.clock.now(), newcomer, near_ms)
         refusal = _ask(asking)

@@ -27,7 +27,7 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A job, the reasons for its status, the story of its latest run, and the effects of actions."""
+    """A job, the reasons for its status, the history of its latest run, and the effects of actions."""
 
     job: Record | Unreadable
     """The job, or the facts about one that cannot be read."""

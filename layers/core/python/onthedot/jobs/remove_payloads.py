@@ -32,9 +32,9 @@ the read of its job to the read of its payload, because its lease would be over.
 """
 PAGE: Final = 1_000
 MOST_LISTED: Final = 100_000
-"""Most keys that one pass lists: 100 calls."""
+"""The most keys that one pass lists: 100 calls."""
 MOST_READ: Final = 10_000
-"""Most jobs that one pass reads."""
+"""The most jobs that one pass reads."""
 
 
 @dataclass(frozen=True, slots=True)

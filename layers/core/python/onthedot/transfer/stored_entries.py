@@ -93,7 +93,7 @@ def _plain(value: Any) -> Any:
 
 
 def _limits(item: Item) -> Entry | None:
-    # Earlier versions stored marks of throttled tenants beside the items that have this prefix.
+    # Earlier versions stored marks of throttled tenants next to the items that have this prefix.
     if not item.key.sort.startswith(TENANT_PREFIX):
         return None
     tenant = item.key.sort.removeprefix(TENANT_PREFIX)

@@ -47,7 +47,7 @@ AWS_ERRORS: Final = (BotoCoreError, ClientError)
 """Every error that a call of AWS raises, for a command that reports them to its user."""
 
 # botocore would build the user agent again for every request, at a fifth of the request's cost.
-# Time-outs are short and retries are few, because the callers repeat calls themselves and see the clock and deadline.
+# Timeouts are short and retries are few, because the callers repeat calls themselves and see the clock and deadline.
 CONFIG: Final = Config(
     user_agent=f"onthedot/{__version__}",
     connect_timeout=2,

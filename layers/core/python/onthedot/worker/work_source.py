@@ -32,7 +32,7 @@ class Task:
     priority: Priority
     needs: Needs
     alone: bool
-    """No other task may run beside it, because it lost a worker before."""
+    """No other task may run alongside it, because it lost a worker before."""
     lease_end: float
     """The end of the lease as it was leased, in seconds of this machine's monotonic clock."""
     perform: Callable[[Performer, Stop, LatestProgress], Answer]

@@ -42,7 +42,7 @@ _SERVER_ERROR: Final = 500
 
 @contextmanager
 def translated(action: str) -> Iterator[None]:
-    """Raise Unavailable for a failure that may pass by itself: a throttle, a time-out, a broken connection.
+    """Raise Unavailable for a failure that may pass by itself: a throttle, a timeout, a broken connection.
 
     Raise Unreachable for a resource that is gone or that this process may not use.
     """

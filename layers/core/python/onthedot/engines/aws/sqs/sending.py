@@ -118,7 +118,7 @@ class QueueSender:
             self.failing.discard(one.queue)
             return
         if one.queue not in self.failing:
-            why = one.why or "it took not all messages"
+            why = one.why or "it did not take all messages"
             _LOG.error("queue_fails", extra={"queue": one.queue, "unsent": len(one.waiting), "error": why})
         self.failing.add(one.queue)
 
