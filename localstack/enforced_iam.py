@@ -1,7 +1,7 @@
 """IAM checks as AWS makes them, where MiniStack's `AUTH=true` makes them otherwise. They prove the roles' grants.
 
 AWS checks a batch call under the name of the single call, PartiQL by the kind of its statements, and each item of a
-transaction by itself. Policies may ask for the partition keys that a request names. The local AWS uses plain HTTP, so
+transaction separately. Policies may ask for the partition keys that a request names. The local AWS uses plain HTTP, so
 the check must treat it as TLS to pass TLS-only policies. The infra tests assert those policies.
 """
 
@@ -35,7 +35,7 @@ _TOKEN: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[\w-]+|\S""")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that a request does: IAM checks it by itself."""
+    """One thing that a request does: IAM checks it separately."""
 
     action: str
     table: str

@@ -237,7 +237,7 @@ class ApiStack(Stack):
 
     def _stage_options(self) -> apigateway.StageOptions:
         access_logs = log_group(self, "AccessLogs", f"/onthedot/{self._config.stage}/api-access", self._config)
-        # API Gateway counts each method by itself. The settings of one method take the place of all the others.
+        # API Gateway counts each method separately. The settings of one method take the place of all the others.
         few = self._at_most(OPEN_RATE, OPEN_BURST)
         files = self._at_most(FILES_RATE, FILES_BURST)
         return apigateway.StageOptions(

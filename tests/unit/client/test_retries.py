@@ -131,7 +131,7 @@ def test_a_very_long_wait_is_left_to_the_caller() -> None:
 def test_an_answer_of_another_server_is_an_error_with_advice() -> None:
     for reply in (Reply(200, b"<html>"), a_reply([]), a_reply({"hello": 1})):
         client, _, _ = a_client(reply)
-        with pytest.raises(Unavailable, match="is the URL right"):
+        with pytest.raises(Unavailable, match="check the URL"):
             client.get("job_1")
 
 

@@ -104,7 +104,7 @@ class FileFailing(Unavailable):
 
 
 class PayloadGone(Unavailable):
-    """The stored payload of a job does not exist any more."""
+    """The stored payload of a job no longer exists."""
 
 
 class Unreachable(Unavailable):

@@ -163,7 +163,7 @@ class Record:
     waited_why: str | None = None
     """Why that gate refused it, in words: it was paused, or its places were in use. None: its rate was used up."""
     start_within_seconds: int | None = None
-    """Of a job: a run that has not started so long after its first fire time is skipped."""
+    """Of a job: a run that has not started this long after its first fire time is skipped."""
     start_by: int | None = None
     # Changes
     version: int | None = None
@@ -214,7 +214,7 @@ class Record:
     key: str | None = None
     # Attempts
     attempt: int = 0
-    """Number of starts. It is a fencing token: a worker with an older number cannot write any more."""
+    """Number of starts. It is a fencing token: a worker with an older number can no longer write."""
     attempt_token: str | None = None
     """Random value of the last start. A worker whose reply was lost recognises its own start by it."""
     worker: str | None = None

@@ -262,7 +262,7 @@ def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
 
 
 def _send(work: _Work, runs: Sequence[Record]) -> int:
-    """Send the runs, even if the time is over just now, because the jobs have advanced. Return how many are unsent."""
+    """Send the runs, even if time has just run out, because the jobs have advanced. Return how many are unsent."""
     deadline = Deadline(max(work.deadline.at, work.engine.clock.now() + SENDING_MS))
     try:
         return send_runs(work.engine, runs, deadline) if runs else 0

@@ -88,7 +88,7 @@ class MayStart:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The message is not needed any more and may be deleted."""
+    """The message is no longer needed and may be deleted."""
 
     what: str
     run: Record | None = field(default=None, compare=False, repr=False)

@@ -146,7 +146,7 @@ def sweep_slot(work: Pass, slot: str) -> bool:
 
 
 def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
-    """Look at each gate by itself, and at none for long: a gate must not stop the others, nor the runs of the tick."""
+    """Look at each gate separately, and at none for long: a gate must not stop the others, nor the runs of the tick."""
     work = sweep.work
     for entry in entries:
         now = work.engine.clock.now()

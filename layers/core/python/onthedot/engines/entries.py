@@ -47,7 +47,7 @@ def gate_entry(gate: str, slot: str, due_at: int) -> SlotEntry:
 
 
 def read_each(stored: Iterable[Stored], read: Callable[[Stored], Item]) -> tuple[list[Item], list[Unreadable]]:
-    """Read each stored value by itself. Return the values that can be read, and the facts about the others."""
+    """Read each stored value separately. Return the values that can be read, and the facts about the others."""
     items: list[Item] = []
     faulty: list[Unreadable] = []
     for one in stored:

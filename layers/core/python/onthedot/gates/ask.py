@@ -150,7 +150,7 @@ def _take_place(asking: Asking, each: LimitedGate, limit: int) -> GateState | No
             return state
         if not is_list_empty(asking.engine, each.seen(state)):
             return state
-        # Runs waited a moment ago, and none waits any more. The flag stays: a run may be on its way to the list.
+        # Runs waited a moment ago, and none is waiting now. The flag stays: a run may be on its way to the list.
         newcomer = False
     return state
 

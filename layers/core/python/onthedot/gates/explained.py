@@ -39,7 +39,7 @@ class HeldPlace:
 @dataclass(frozen=True, slots=True)
 class GateFacts:
     limits: GateLimits | None
-    """None: the gate limits nothing any more."""
+    """None: the gate no longer limits anything."""
     state: GateState
     in_use: int
     before: int
@@ -89,7 +89,7 @@ def will_wait_at(gate: GateId, limits: GateLimits) -> Reason | None:
 
 def has_instant_at(gate: GateId, at: int) -> Reason:
     """Return when a run that came too soon for a rate, or was woken for an instant of it, may start."""
-    return Reason("has_instant", f"{name_of(gate)} lets it start at {format_instant(at)}, by its rate")
+    return Reason("has_instant", f"{name_of(gate)} lets it start at {format_instant(at)}, under its rate")
 
 
 def why_stopped(gate: GateId, limits: GateLimits) -> str | None:

@@ -142,7 +142,7 @@ class GateAnswer:
 
 
 STARTED_AFTER_MS: Final = DECISION_MS + CLOCK_MARGIN_MS
-"""An attempt starts at most so long after it has got its place."""
+"""An attempt starts at most this long after it has got its place."""
 
 
 class Repair(Enum):

@@ -38,7 +38,7 @@ from onthedot.workers.records import WorkerStatus
 AT_ONCE: Final = 100
 """The most runs that are taken off a list together."""
 ALL: Final = 10_000
-"""Runs that are woken by one call at a gate that limits nothing any more."""
+"""Runs that are woken by one call at a gate that no longer limits anything."""
 LAG_MS: Final = 150
 """How long to wait before a list that seems empty is read once more: the index may lag."""
 MOST_AMONG: Final = 10
@@ -67,7 +67,7 @@ def wake_next(
 ) -> bool:
     """Wake one run if a place is free at the gate. Raise Unavailable.
 
-    `returned` is the place that the caller has given back just now. Return False if no run is shown on the list, and
+    `returned` is the place that the caller has just given back. Return False if no run is shown on the list, and
     one may have gone there just now: the index may lag, and the caller should try once more after `LAG_MS`.
     """
     state = returned[1] if returned is not None and returned[0] == 0 else engine.gates.read(gate)
@@ -190,7 +190,7 @@ def _wake(
         taken = _take_off(engine, seen, _not_expired(engine, chosen, deadline), lonely, deadline)
         if taken is None:
             break
-        # Each round is sent by itself: so a process that dies leaves few runs unsent, and none is sent late.
+        # Each round is sent separately: so a process that dies leaves few runs unsent, and none is sent late.
         _send(engine, taken, accept, deadline)
         if not taken:
             among *= WIDER  # others wake runs here too, and the index does not show yet which

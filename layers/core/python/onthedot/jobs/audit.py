@@ -232,7 +232,7 @@ def _unwatched(engine: Engine, runs: Sequence[Record], now: int) -> set[GateId]:
         if all(is_watched(engine.gates.read(one), now, is_key=one.is_key) for one in {gate, gate.base}):
             watched.add(gate)
             continue
-        # A flag is taken away when no run waits any more. Then this one has left the list since it was read.
+        # A flag is taken away when no run is waiting. Then this one has left the list since it was read.
         deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
         current = engine.store.get_many([run.run_id], deadline).found.get(run.run_id)
         if current is not None and current.slot == run.slot:

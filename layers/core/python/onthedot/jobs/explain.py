@@ -120,7 +120,7 @@ def _completed(job: Record, now: int) -> Reason:
     if job.recurrence is not None and job.recurrence.max_runs is not None and runs >= job.recurrence.max_runs:
         why = f", and max_runs {job.recurrence.max_runs} is reached"
     elif job.recurrence is not None and job.recurrence.schedule.end_at is not None:
-        why = f", and its end_at {format_instant(job.recurrence.schedule.end_at)} is over"
+        why = f", and its end_at {format_instant(job.recurrence.schedule.end_at)} has passed"
     made = "1 run was" if runs == 1 else f"{runs} runs were"
     return Reason(COMPLETED, f"the schedule has ended: {made} made of it{why}")
 

@@ -181,7 +181,7 @@ _PAGE: Final = 100
 
 
 def release_runs(engine: Engine, job: Record) -> int:
-    """Send runs that wait at a gate which the job does not name any more. Return their number.
+    """Send runs that wait at a gate that the job no longer names. Return their number.
 
     A run that is not released goes on at its turn at the old gate. So a failure here is logged and does no harm.
     """

@@ -1,4 +1,4 @@
-"""Remove the payloads that no job uses any more: its job is gone, or a change has replaced the payload.
+"""Remove the payloads that no job uses: its job is gone, or a change has replaced the payload.
 
 A pass lists the blobs and reads the jobs that their keys name. The blob of a job has a key that no other record can
 come to use, so a blob that its job does not name is never needed again, except by an attempt that has read the job

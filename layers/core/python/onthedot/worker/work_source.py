@@ -77,7 +77,7 @@ class WorkSource(Protocol):
         """Accept nothing until the next `lease` or `wait`. A run that arrives meanwhile goes to another worker."""
 
     def close(self) -> None:
-        """Wait until nothing can arrive for this worker any more. The worker calls it once, when it ends."""
+        """Wait until nothing more can arrive for this worker. The worker calls it once, when it ends."""
 
     def extend_lease(self, task: Task, progress: ProgressReport | None = None) -> LeaseExtended | Fenced:
         """Extend the lease of the run with a report about it, and hide its message for longer."""

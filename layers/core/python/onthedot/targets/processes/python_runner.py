@@ -44,7 +44,7 @@ FEW: Final = 16
 STARTING: Final = 2 * (os.cpu_count() or 1)
 """The most processes that start side by side."""
 PATIENCE_SECONDS: Final = 0.002
-"""When calls wait and none has ended for so long, the handlers are not quick, and more processes get work."""
+"""When calls wait and none has ended for this long, the handlers are not quick, and more processes get work."""
 
 OnAnswer = Callable[[Answer], None]
 

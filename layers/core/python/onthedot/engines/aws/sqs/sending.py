@@ -100,7 +100,7 @@ class QueueSender:
         return _left(one, batch, reply)
 
     def _send_alone(self, one: _Sending, batch: Sequence[RunMessage], why: str) -> list[RunMessage]:
-        """Send each message of a refused batch by itself, so that one bad message does not keep back nine others."""
+        """Send each message of a refused batch separately, so that one bad message does not keep back nine others."""
         if len(batch) == 1:
             one.refuse(batch[0], why)
             return []
