@@ -34,7 +34,7 @@ JOBS: Final = 333_000
 DEFAULT: Final = Deployment(shards=16, lookahead=3, history_days=30)
 SHARDS_PER_GROUP: Final = 4
 TICK_MS: Final = 80_000
-"""The time-out of the dispatcher, less the ten seconds that the handler spares."""
+"""The timeout of the dispatcher, less the ten seconds that the handler spares."""
 REDELIVERY_MS: Final = 100_000
 """The time after which the queue delivers a tick again that could not send all runs."""
 CPU_SHARE: Final = 0.29

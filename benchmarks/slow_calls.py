@@ -49,7 +49,7 @@ class Meter:
     requests: Counter[str] = field(default_factory=Counter)
     owed_ms: float = 0
     dies_at: int | None = None
-    """The end of the process, such as the time-out of a function."""
+    """The end of the process, such as the timeout of a function."""
 
     def take(self, what: str, milliseconds: float) -> None:
         self.requests[what] += 1

@@ -277,7 +277,7 @@ LOADS: Final = (
 
 
 def per_million(load: Load, memory_mb: Mapping[str, int]) -> Bill:
-    """Return the bill of a million runs beside the idle stage, without allowances."""
+    """Return the bill of a million runs on top of the idle stage, without allowances."""
     million, bill = 1e6, Bill()
     worker, batches = memory_mb["worker"] / 1024, million / load.together
     seconds = SECONDS.batch if load.together > 1 else SECONDS.single

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 LARGEST: Final = 4096
 """The most bytes of a function's variables. Lambda counts them as one JSON object, with escaped quotes."""
-# The longest values that CloudFormation can put in, as far as we use them.
+# The longest values that CloudFormation can put in, of those that we use.
 _LENGTHS: Final = {"AWS::AccountId": 12, "AWS::Region": 14, "AWS::Partition": 10, "AWS::URLSuffix": 16}
 # The name of a bucket has at most 63 characters. The names of the other resources begin with that of the stage.
 _LONGEST_REFERENCE: Final = 64

@@ -35,7 +35,7 @@ class Target:
     python: str
     install_options: tuple[str, ...]
     compiler: str | None
-    """An interpreter of the target's version on this machine, which compiles the layer. None: there is none."""
+    """An interpreter of the target's version on this machine, which compiles the layer. None if there is none."""
 
     def key(self, requirements: bytes) -> str:
         """Return a key that is the same only for the same packages on the same target."""

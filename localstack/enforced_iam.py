@@ -1,7 +1,7 @@
 """IAM checks as AWS makes them, where MiniStack's `AUTH=true` makes them otherwise. They prove the roles' grants.
 
 AWS checks a batch call under the name of the single call, PartiQL by the kind of its statements, and each item of a
-transaction by itself. Policies may ask for the partition keys that a request names. The local AWS uses plain HTTP, so
+transaction separately. Policies may ask for the partition keys that a request names. The local AWS uses plain HTTP, so
 the check must treat it as TLS to pass TLS-only policies. The infra tests assert those policies.
 """
 
@@ -35,7 +35,7 @@ _TOKEN: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[\w-]+|\S""")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that a request does: IAM checks it by itself."""
+    """One thing that a request does: IAM checks it separately."""
 
     action: str
     table: str
@@ -108,7 +108,7 @@ def _statement(statement: str, parameters: list[Any], key_of: KeyOf) -> Check:
     table, index = _unquoted(tokens[place]), None
     if tokens[place + 1 : place + 2] == ["."]:
         index = _unquoted(tokens[place + 2])
-    # The values of an INSERT, or the condition of the others. What an UPDATE sets is no key.
+    # The values of an INSERT, or the condition of the others. What an UPDATE sets is not a key.
     first = words.index("VALUE") if kind == "INSERT" else words.index("WHERE") if "WHERE" in words else len(words)
     key = key_of(table, index)
     keys = tuple(_compared(tokens, first, parameters, key))
@@ -155,7 +155,7 @@ CHECKS: Final = {
     "dynamodb:BatchExecuteStatement": statement_checks,
     "dynamodb:ExecuteTransaction": statement_checks,
 }
-"""The calls of DynamoDB that are no IAM actions: IAM checks each of their parts."""
+"""The calls of DynamoDB that are not IAM actions: IAM checks each of their parts."""
 LEADING_KEYS: Final = "dynamodb:leadingkeys"
 FIXED: Final = {"aws:securetransport": "true", "s3:tlsversion": "1.3"}
 """Condition keys that have one value here."""

@@ -33,7 +33,7 @@ from localstack.streams import adjust_streams
 
 PROCESSES = 4
 PATIENCE_SECONDS = 2.0
-"""The wait after which a call gets its own process. Without it, a function that calls itself would wait for ever."""
+"""The wait after which a call gets its own process. Without it, a function that calls itself would wait forever."""
 LOOK_AGAIN_SECONDS = 0.01
 
 Lease = tuple[Any, str]

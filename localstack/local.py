@@ -116,7 +116,7 @@ console = Console()
 
 
 def up(home: Path, port: int, shards: int, demo: bool, enforce_iam: bool = False) -> LocalStack:
-    """Start the local stack of `home`, deploy the present sources, and return when its API answers.
+    """Start the local stack of `home`, deploy the current sources, and return when its API answers.
 
     If it runs already, only changed stacks are deployed. If a step fails or is interrupted, a process that this call
     started is ended, and a process that ran before goes on. Raise LocalStackError with a message for the user.

@@ -89,7 +89,7 @@ def _refuse_long_chains(with_parameters: Any, replace_value: Any) -> None:
         headers = [record["attributes"].get(ATTRIBUTE, "") for record in event["Records"]]
         lineage = highest([lineage_of(header) for header in headers])
         if refusal_of(function, func_rec, invoked_again(lineage, function)[_hash(function)]) is not None:
-            # The messages stay hidden for their visibility time-out, and the redrive policy counts this delivery.
+            # The messages stay hidden for their visibility timeout, and the redrive policy counts this delivery.
             esm["LastProcessingResult"] = "FAILED"
             return
         token = _invoked.set(lineage)

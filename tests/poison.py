@@ -45,7 +45,7 @@ READABLE: Final[Mapping[str, Mapping[str, Any]]] = {
         "recurrence": json.dumps({**_CRON, "blackout": ["2027-01-01"]}),
     },
 }
-"""Records that look strange and must be handled all the same."""
+"""Records that look strange and must be handled anyway."""
 
 POISONS: Final[Mapping[str, Mapping[str, Any]]] = {**UNREADABLE, **READABLE}
 """All kinds: the stored fields that each of them changes."""

@@ -37,7 +37,7 @@ def handle(event: Any, context: Any) -> dict[str, int]:  # noqa: ARG001
 
 
 def _remove_payloads(deadline: Deadline) -> None:
-    """Remove payloads that no job uses. Without S3 they stay for the next hour, and the audit is done all the same."""
+    """Remove payloads that no job uses. Without S3 they stay for the next hour, and the audit is done anyway."""
     try:
         _log.info("payloads", extra=remove_unused_payloads(_engine, _blobs, deadline))
     except Unavailable as error:

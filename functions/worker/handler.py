@@ -97,7 +97,7 @@ def _execute(record: dict[str, Any], ends_at: int) -> Received | None:
     try:
         return _execute_run(record, ends_at)
     except BaseException:  # noqa: BLE001 (one message must not stop the others, and a target may raise SystemExit)
-        # The queue delivers the message again after its visibility time-out. The sweep finds a run that was started.
+        # The queue delivers the message again after its visibility timeout. The sweep finds a run that was started.
         _log.exception("not_executed", extra={"message_id": record["messageId"]})
         _metrics.add("not_executed")
         _metrics.add(UNSETTLED)
@@ -133,7 +133,7 @@ def _hide(received: Received, milliseconds: int) -> None:
     try:
         _queues.hide(received, milliseconds)
     except Unavailable as error:
-        # The queue delivers the message after its own visibility time-out: later, but not lost.
+        # The queue delivers the message after its own visibility timeout: later, but not lost.
         _log.warning("not_hidden", extra={"run": received.message.run_id, "error": str(error)})
 
 
@@ -146,9 +146,9 @@ def _delete(received: Received) -> None:
 
 
 def _give_up(records: list[dict[str, Any]]) -> NoReturn:
-    """End this process, because these runs do not end: it could not execute ten others beside them.
+    """End this process, because these runs do not end: it could not execute ten others alongside them.
 
-    The messages of the other runs are deleted or hidden by now. The leases of these runs end with the process, and
+    The messages of the other runs are already deleted or hidden. The leases of these runs end with the process, and
     their messages come again then.
     """
     for received in filter(None, map(_received, records)):

@@ -1,7 +1,7 @@
 """Scaling of tasks by backlog: no task without messages, one task for the first message, more for a longer backlog.
 
-Target tracking cannot leave zero, since a backlog divided by zero tasks is no number. So there are two alarms on metric
-math, each with its own step policy.
+Target tracking cannot leave zero, since a backlog divided by zero tasks is not a number. So there are two alarms on
+metric math, each with its own step policy.
 
 - *Missing tasks* = ceil(waiting / backlog per task) - running. One task is missing as soon as one run waits. Steps
   double, so that any number is reached within a few minutes. *Waiting* includes visible **and delayed** messages: runs

@@ -111,14 +111,14 @@ def shape_gateway_errors(api: apigateway.RestApi) -> None:
         )
 
 
-# API Gateway gives up after 29 s. The function should be the one that reports the time-out.
+# API Gateway gives up after 29 s. The function should be the one that reports the timeout.
 API: Final = FunctionShape(memory_mb=1024, timeout=Duration.seconds(28))
 AUTHORIZER: Final = FunctionShape(memory_mb=512, timeout=Duration.seconds(5))
 OPEN_PATHS: Final = ("/v1/health", "/openapi.json", "/console")
 CONSOLE_FILES: Final = "/console/{proxy+}"
 # Anyone may call them, so a flood of them must cost little, and leave the function to callers with a token.
 OPEN_RATE, OPEN_BURST = 20, 40
-# The console's first load asks for some 50 files. A browser keeps them for ever.
+# The console's first load asks for some 50 files. A browser keeps them forever.
 FILES_RATE, FILES_BURST = 50, 200
 LEAST_COMPRESSED: Final = Size.bytes(1024)
 # The caller, the request and the outcome. Never a header or a body, which may contain secrets.
@@ -237,7 +237,7 @@ class ApiStack(Stack):
 
     def _stage_options(self) -> apigateway.StageOptions:
         access_logs = log_group(self, "AccessLogs", f"/onthedot/{self._config.stage}/api-access", self._config)
-        # API Gateway counts each method by itself. The settings of one method take the place of all the others.
+        # API Gateway counts each method separately. The settings of one method take the place of all the others.
         few = self._at_most(OPEN_RATE, OPEN_BURST)
         files = self._at_most(FILES_RATE, FILES_BURST)
         return apigateway.StageOptions(
@@ -266,7 +266,8 @@ class ApiStack(Stack):
         root = self.rest_api.root
         for path in (*OPEN_PATHS, CONSOLE_FILES):
             root.resource_for_path(path).add_method("GET", integration)
-        # `/v1` exists as the parent of the health check, so it needs its own catch-all beside the one of the root.
+        # `/v1` exists as the parent of the health check, so it needs its own catch-all in addition to the one of the
+        # root.
         for parent in (root, root.resource_for_path("/v1")):
             parent.add_resource("{proxy+}").add_method("ANY", integration, authorizer=authorizer)
 

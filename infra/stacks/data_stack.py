@@ -65,7 +65,7 @@ class DataStack(Stack):
         )
 
     def _restored(self) -> dynamodb.ITable | None:
-        """Return the table that `onthedot restore` has made. The stage's own table stays beside it."""
+        """Return the table that `onthedot restore` has made. The stage's own table stays alongside it."""
         if self._config.table_name is None:
             return None
         return dynamodb.Table.from_table_attributes(

@@ -51,7 +51,7 @@ def statistics_function(
     function.add_event_source(
         event_sources.DynamoEventSource(
             data.table,
-            # Ends before the first deployment of the function, as far as the stream has them, are counted too.
+            # Ends from before the function's first deployment are counted too, if the stream has them.
             starting_position=lambda_.StartingPosition.TRIM_HORIZON,
             batch_size=BATCH,
             max_batching_window=BATCHING,

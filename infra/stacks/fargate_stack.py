@@ -158,7 +158,7 @@ class FargateStack(Stack):
         return zones()
 
     def _worker_token(self) -> secretsmanager.Secret:
-        """Make the secret with a value that is no token. The operator of the stage replaces it by one."""
+        """Make the secret with a value that is not a token. The operator of the stage replaces it by one."""
         secret = secretsmanager.Secret(
             self,
             "WorkerToken",

@@ -22,7 +22,7 @@ WORKER_TIMEOUT: Final = Duration.seconds(900)
 WORKER_VISIBILITY: Final = Duration.seconds(960)
 
 DISPATCHER_TIMEOUT: Final = Duration.seconds(90)
-# As short as the time-out of the function allows. A tick whose dispatcher died must become visible while there is
+# As short as the timeout of the function allows. A tick whose dispatcher died must become visible while there is
 # still lookahead left, or its claimed runs fire late.
 TICK_VISIBILITY: Final = Duration.seconds(100)
 # An older tick is useless: the next ticks have read the same slots.

@@ -20,7 +20,7 @@ def executions(api: Api, job_id: str) -> list[dict[str, Any]]:
 
 
 def fire_times_of_ended_runs(api: Api, job_id: str) -> list[int]:
-    """Wait until all runs up to the present one have succeeded, and return their fire times in seconds.
+    """Wait until all runs up to the current one have succeeded, and return their fire times in seconds.
 
     The local AWS kills a worker that it replaces. The run is tried again when its message comes again.
     """

@@ -138,7 +138,7 @@ def test_an_event_cancels_a_job_once_however_often_it_comes(handler: ModuleType)
         (event({}, time="today"), "time: is not a time"),
         (event({"x": {"y": "a\ud800b"}}), "detail.x.y: has half of a surrogate pair"),
         (event(deep(101)), "is nested deeper than 100 levels"),
-        ("text", "no event"),
+        ("text", "not an event"),
     ],
 )
 def test_a_bad_one_is_put_away_with_its_reason_and_not_tried_again(

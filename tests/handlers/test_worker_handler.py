@@ -34,7 +34,7 @@ def record(run_id: str, body: str | None = None) -> dict[str, Any]:
 
 
 NEWER = '{"format":2,"run":"x","generation":"g","fire_at":0,"tenant":"t","priority":"HIGH","pool":"default"}'
-"""A message of a newer version."""
+"""A message from a newer version."""
 
 
 def failures(*run_ids: str) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def never_ending(worker: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterato
 def test_a_run_that_does_not_end_sends_no_other_message_around_again(
     worker: ModuleType, never_ending: FakeQueues, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """AWS kills the function at its time-out, and then delivers all messages of the batch again."""
+    """AWS kills the function at its timeout, and then delivers all messages of the batch again."""
     good = [f"good-{number}" for number in range(8)]
     with pytest.raises(Ended):
         worker.handle({"Records": [record(run) for run in ("stuck", "later", *good)]}, ShortLife())

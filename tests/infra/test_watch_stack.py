@@ -255,7 +255,7 @@ def test_messages_in_any_dead_letter_queue(
 
     sqs = cloud.client("sqs")
     keys = dead_letter_keys(prod.config)
-    for key in keys[1:]:  # the first queue is gone, and hides no other
+    for key in keys[1:]:  # the first queue is gone, and does not hide the others
         name = cloud.queue_base.rsplit("/", 1)[1] + key
         sqs.send_message(QueueUrl=sqs.create_queue(QueueName=name)["QueueUrl"], MessageBody="{}")
     module = planner(cloud, load, monkeypatch, dead_letters=keys)

@@ -128,7 +128,7 @@ OPTIONS: Final[Mapping[str, Kind]] = {
     "ChangeOptions": Kind(
         "PatchFields HttpTargetFields PythonTargetFields",
         without="callback_url type",
-        doc="The fields of a job that can be changed. None removes a field that allows it.",
+        doc="The fields of a job that can be changed. None removes the field, where that is allowed.",
     ),
     "WorkflowOptions": Kind(
         "WorkflowFields",
@@ -141,7 +141,7 @@ OPTIONS: Final[Mapping[str, Kind]] = {
         "RedriveFields",
         names=DEAD_LETTER_NAMES,
         without="ids all dry_run cursor",
-        doc="Filters of dead letters. One must pass all of them. `job` is the id of a job, or its name.",
+        doc="Filters of dead letters, which must match all of them. `job` is the id of a job, or its name.",
     ),
 }
 GIVEN_AS: Final = {"every": "int | timedelta | str", "delay": "float | timedelta", "retry": "int | Mapping[str, Any]"}
@@ -275,14 +275,14 @@ _OWN: Final = {view: name for name, kind in ANSWERS.items() for view in kind.vie
 def options() -> str:
     given = {own: api for api, own in DEAD_LETTER_NAMES.items()}
     head = [
-        '"""The options of calls, as a caller gives them. `requests` makes of them what the API takes."""',
+        '"""The options of calls, as a caller gives them. `requests` turns them into what the API accepts."""',
         "from collections.abc import Mapping, Sequence",
         "from datetime import datetime, timedelta",
         "from typing import Any, Final, TypedDict",
         "Time = datetime | str | int | float",
-        '"""An aware datetime, a text as the API takes it, or epoch seconds."""',
+        '"""An aware datetime, a string that the API accepts, or epoch seconds."""',
         f"DEAD_LETTER_NAMES: Final = {given}",
-        '"""The names of the API for options that have another name here."""',
+        '"""The API names of options that are named differently here."""',
     ]
     return "\n".join([*head, *(_option_type(name, kind) for name, kind in OPTIONS.items())])
 

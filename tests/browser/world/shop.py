@@ -86,7 +86,7 @@ def _troubles(past: Past, present: int) -> None:
     rules["carriers.internal"] = down(present - 39 * MINUTE, present - 22 * MINUTE)
     rules["payouts.internal"] = unreachable(present - DAY, present, "payouts.internal")
     rules["search.internal"] = down(present - 5 * HOUR, present, 504, "upstream request timed out")
-    rules["mail.internal/digest"] = down(present - 8 * MINUTE, present, 422, "that is no address")
+    rules["mail.internal/digest"] = down(present - 8 * MINUTE, present, 422, "that is not an address")
     rules["prices.internal"] = now_and_then(0.02, 502, "bad gateway", past.chance)
     rules["mail.internal/receipt"] = now_and_then(0.01, 429, "slow down", past.chance)
 

@@ -1,4 +1,4 @@
-"""Jobs, messages and ticks that an earlier version recorded go on under the present one (tests/recorded/record.py)."""
+"""Jobs, messages and ticks that an earlier version recorded go on under the current one (tests/recorded/record.py)."""
 
 import json
 import secrets
@@ -35,7 +35,7 @@ LIVE = ("far", "near", "large", "running", "at_a_gate", "pulled", "waits_for_a_w
 
 @dataclass
 class Replay:
-    """An engine of the present version on everything that was recorded."""
+    """An engine of the current version on everything that was recorded."""
 
     recorded: dict[str, Any]
     clock: VirtualClock

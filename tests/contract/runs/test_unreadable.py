@@ -33,7 +33,7 @@ IN_THE_RECORD: Mapping[str, tuple[Damage, str]] = {
         {"recurrence": '{"cron":"0 0 * * *","timezone":"Mars/Olympus"}'},
         "its recurrence cannot be read",
     ),
-    "time aside that is no number": ({"aside_since": "late"}, "its aside_since cannot be read"),
+    "time aside that is not a number": ({"aside_since": "late"}, "its aside_since cannot be read"),
     "recurring job without a schedule": ({"kind": "recurring"}, "it is a recurring job without a schedule"),
 }
 
@@ -202,8 +202,8 @@ def test_a_record_that_refuses_a_move_because_of_a_wrong_type_is_told_apart_from
 
     faults = [fault_of(outcome, move) for move, outcome in zip(moves, outcomes, strict=True)]
     assert [*faults, *(one.why for one in page.unreadable)] in (
-        ["its generation is no text"],
-        [f"{UNHANDLED}it refuses to change though nothing has changed it, so a stored value has a wrong type"],
+        ["its generation is not text"],
+        [f"{UNHANDLED}it refuses to change although nothing else changed it, so a stored value has the wrong type"],
     )
 
 

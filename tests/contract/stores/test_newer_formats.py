@@ -1,4 +1,4 @@
-"""Items and messages of a newer version: none is lost or changed, and each kind has a defined effect."""
+"""Items and messages from a newer version: none is lost or changed, and each kind has a defined effect."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -57,7 +57,7 @@ class Model(Protocol[S]):
 LOST = "S2"
 """The property that an end can be reached."""
 CIRCLE = "S5"
-"""The property that no run goes on lists for ever."""
+"""The property that no run goes on lists forever."""
 BITS = 2
 FAULT, PARK = int(Kind.FAULT), int(Kind.PARK)
 

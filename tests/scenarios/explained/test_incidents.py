@@ -252,7 +252,7 @@ def test_8_a_parent_failed(api: Api, world: World) -> None:
 @pytest.mark.parametrize(
     ("bound", "runs", "why"),
     [
-        ({"end_at": "2026-03-01T12:05:30Z"}, 5, "its end_at 2026-03-01T12:05:30.000Z is over"),
+        ({"end_at": "2026-03-01T12:05:30Z"}, 5, "its end_at 2026-03-01T12:05:30.000Z has passed"),
         ({"max_runs": 3}, 3, "max_runs 3 is reached"),
     ],
 )
@@ -303,7 +303,7 @@ def test_12_the_target_of_a_schedule_that_has_ended_is_down(api: Api, world: Wor
     assert found.first == "runs_fail"
     failed = found.reasons["runs_fail"]
     assert re.fullmatch(r"its last 4 runs failed, since 2026-03-01T12:02:0\S+Z: HTTP 503", failed)
-    assert found.reasons["completed"].endswith("and its end_at 2026-03-01T12:05:30.000Z is over")
+    assert found.reasons["completed"].endswith("and its end_at 2026-03-01T12:05:30.000Z has passed")
 
 
 def test_12_one_failed_run_of_a_schedule_that_has_ended_comes_first_too(api: Api, world: World) -> None:

@@ -170,7 +170,7 @@ class GatedWorld:
                 self.clock.sleep_until(moment)
 
     def plan(self) -> None:
-        """Be the planner for ever, once a minute."""
+        """Be the planner forever, once a minute."""
         while True:
             self.clock.sleep_until((self.clock.now() // BUCKET_MS + 1) * BUCKET_MS)
             plan_ticks(self.world.ticks, self.clock, shards=self.world.deployment.shards, shards_per_group=2)
@@ -246,7 +246,7 @@ class GatedWorld:
             self.busy -= 1
 
     def pull_worker(self, pool: str, places: int = 4) -> None:
-        """Be a pull worker for ever. When its process dies, another one begins after a while."""
+        """Be a pull worker forever. When its process dies, another one begins after a while."""
         engine = self.machine()
         worker_id = f"worker_{self.chance.getrandbits(64):016x}"
         resources = Resources(concurrency=places, cpu=4, memory_mb=4096)

@@ -29,7 +29,7 @@ class Outage:
     concerns: Callable[..., bool] = _always
     """Choose by the arguments of the call. For `queues.send`, choose by each message."""
     takes_ms: int = 0
-    """The time that passes before the call fails, as with a time-out."""
+    """The time that passes before the call fails, as with a timeout."""
 
 
 @dataclass

@@ -14,7 +14,7 @@ from tests.scenarios.kits.faults import Crash
 
 
 class Killed(Crash):
-    """The time-out of a process is over, as that of a Lambda function, or the simulation ends."""
+    """The timeout of a process is over, as that of a Lambda function, or the simulation ends."""
 
 
 def _closed_gate() -> threading.Lock:
@@ -47,7 +47,7 @@ class SideClock(VirtualClock):
         self._ends = False
 
     def spawn(self, act: Callable[[], object], *, at: int | None = None, timeout_ms: int | None = None) -> None:
-        """Let a process begin at this instant, or now. After the time-out it gets `Killed` at its next sleep."""
+        """Let a process begin at this instant, or now. After the timeout it gets `Killed` at its next sleep."""
         begins = self.now() if at is None else at
         killed_at = None if timeout_ms is None else begins + timeout_ms
         heapq.heappush(self._sleeping, _Process(begins, next(self._numbers), act, killed_at))

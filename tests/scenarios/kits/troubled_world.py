@@ -30,7 +30,7 @@ from tests.scenarios.kits.simulation import NoLeases
 
 _LOG: Final = logging.getLogger(__name__)
 DISPATCHER_MS: Final = 90_000
-"""The time-out of the dispatcher's function. It ends its work 10 s before."""
+"""The timeout of the dispatcher's function. It ends its work 10 s before."""
 SPARE_MS: Final = 10_000
 
 

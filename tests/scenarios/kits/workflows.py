@@ -90,7 +90,7 @@ class Clan(Family):
         self.check_promises(list(jobs.values()))
 
     def check_given_up(self, run: Record, members: Sequence[Member]) -> None:
-        """Its run did not make it: every job has ended all the same, once, with a reason that says why."""
+        """Its run did not make it: every job has ended anyway, once, with a reason that says why."""
         maker = self.stored(run)
         assert (maker.slot, maker.notify_pending) == (None, None)
         assert maker.expires_at is not None

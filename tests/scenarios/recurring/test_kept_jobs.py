@@ -177,7 +177,7 @@ def test_a_run_whose_message_is_hidden_from_other_tenants_workers_keeps_its_job(
 
 @pytest.mark.parametrize("status", [Status.PENDING, Status.DISPATCHED])
 def test_a_run_whose_pool_and_job_are_gone_ends(simulation: Simulation, status: Status) -> None:
-    """Without the job nothing says what the run is to do, so it must not wait for a pool for ever."""
+    """Without the job nothing says what the run is to do, so it must not wait for a pool forever."""
     engine = simulation.world.engine
     job = submit(simulation, cron("* * * * *", start_at=simulation.clock.now() + 7 * 60_000))
     simulation.clock.advance(4 * 60)

@@ -62,7 +62,7 @@ def test_a_run_whose_job_needs_another_pool_is_sent_there(simulation: Simulation
     longer = JobChange(definition=replace(job.definition, timeout_seconds=600), pool="long")
     change_job(simulation.world.engine, "acme", job.job_id, lambda *_: longer, None)
     checked = check_before_start(simulation.engine(faults), message_for(run))
-    assert checked == Done("its job needs workers of pool long by now")
+    assert checked == Done("its job now needs workers of pool long")
     assert (simulation.stored(run).pool, faults.seen) == ("long", ["move to DISPATCHED", "send"])
 
 

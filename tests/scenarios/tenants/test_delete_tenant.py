@@ -24,7 +24,7 @@ OTHERS = ("acm", "acme2", "acme#0", "4:acme", "ACME")
 """Names that a careless comparison takes for the deleted one."""
 EVENT: dict[str, Any] = {"source": "shop", "detail_type": "Order Paid", "detail": {"text": LONG}}
 TABLES = ("runs", "items", "blobs")
-WAITING = "waiting until nothing writes any more"
+WAITING = "waiting until nothing writes to it"
 
 
 def stored(world: World) -> list[str]:
@@ -222,7 +222,7 @@ def test_after_a_long_pass_it_waits_for_attempts_whose_records_were_deleted_last
 
     delete(world, report=report)
     steps = [step for step, _ in times]
-    wait = steps.index("waiting until nothing writes any more")
+    wait = steps.index("waiting until nothing writes to it")
     assert times[wait + 1][1] - times[wait - 1][1] >= deleting.STOPPED_MS
 
 

@@ -1,4 +1,4 @@
-"""All jobs of a tenant are paused, resumed or cancelled, and one that fails stops no other."""
+"""All jobs of a tenant are paused, resumed or cancelled, and one that fails does not stop the others."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

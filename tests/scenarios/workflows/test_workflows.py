@@ -1,4 +1,4 @@
-"""Workflows in simulated time: made whole, made again, not made at all; and nothing waits for ever."""
+"""Workflows in simulated time: made whole, made again, not made at all; and nothing waits forever."""
 
 from contextlib import suppress
 from dataclasses import replace

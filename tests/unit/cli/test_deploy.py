@@ -320,7 +320,7 @@ def test_a_command_that_is_ended_by_sigterm_ends_cdk_too() -> None:
 def test_the_next_step_works_on_the_account_and_region_of_the_options(
     account: FakeAccount, clone: FakeClone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A profile takes the place of keys, as in the AWS command line. boto3 and Node read two names of the region."""
+    """A profile replaces keys, as in the AWS command line. boto3 and Node read two names of the region."""
     (profiles := tmp_path / "profiles").write_text('[profile "my team"]\nregion = sa-east-1\n')
     monkeypatch.setenv("AWS_CONFIG_FILE", str(profiles))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")

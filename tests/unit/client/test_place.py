@@ -58,7 +58,7 @@ def test_without_a_place_the_error_says_what_to_give() -> None:
         ("https://x:99999/", "t", "is not the URL of an API"),
         ("https://[x", "t", "is not the URL of an API"),
         ("https://x/", None, "needs a token"),
-        ("https://x/", "a\nb", "characters that no token has"),
+        ("https://x/", "a\nb", "characters that a token cannot have"),
     ],
 )
 def test_a_place_that_cannot_be_called_is_refused(url: str, token: str | None, why: str) -> None:

@@ -9,7 +9,7 @@ from onthedot.client.requests import Retries
 from onthedot.client.transport import NoAnswer, Reply
 from tests.unit.client.scripted import JOB, LOST, REFUSED, a_client, a_refusal, a_reply
 
-BUSY = a_refusal(503, "unavailable", "not possible just now; try again")
+BUSY = a_refusal(503, "unavailable", "not possible right now; try again")
 
 
 @pytest.mark.parametrize("trouble", [LOST, REFUSED, BUSY, a_refusal(429, "too_many"), Reply(502, b"<html>")])
@@ -53,7 +53,7 @@ def client_job() -> object:
 
 def test_tries_are_bounded() -> None:
     client, transport, _ = a_client(*[BUSY] * 4)
-    with pytest.raises(Unavailable, match="not possible just now"):
+    with pytest.raises(Unavailable, match="not possible right now"):
         client.get("job_1")
     assert len(transport.sent) == 4
 
@@ -131,7 +131,7 @@ def test_a_very_long_wait_is_left_to_the_caller() -> None:
 def test_an_answer_of_another_server_is_an_error_with_advice() -> None:
     for reply in (Reply(200, b"<html>"), a_reply([]), a_reply({"hello": 1})):
         client, _, _ = a_client(reply)
-        with pytest.raises(Unavailable, match="is the URL right"):
+        with pytest.raises(Unavailable, match="check the URL"):
             client.get("job_1")
 
 

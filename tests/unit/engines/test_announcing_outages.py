@@ -34,7 +34,7 @@ def world() -> Iterator[World]:
         yield world
 
 
-@pytest.mark.parametrize("error", [Unavailable("throttled"), KeyError("of a newer version")])
+@pytest.mark.parametrize("error", [Unavailable("throttled"), KeyError("from a newer version")])
 def test_a_process_that_announced_its_shards_writes_while_it_cannot_do_so_again(world: World, error: Exception) -> None:
     shards = FailingShards(world)
     store = AnnouncingStore(world.store, shards, world.clock, 2)  # type: ignore[arg-type]

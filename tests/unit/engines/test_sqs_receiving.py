@@ -1,4 +1,4 @@
-"""The calls of SQS that receive messages: none waits longer than the read time-out of its client."""
+"""The calls of SQS that receive messages: none waits longer than the read timeout of its client."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Items that cannot be read: the others are read all the same. Fields of a newer version are ignored."""
+"""Items that cannot be read: the others are read anyway. Fields from a newer version are ignored."""
 
 import json
 from collections.abc import Iterator

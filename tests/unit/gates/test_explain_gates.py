@@ -166,7 +166,7 @@ def test_a_stopped_gate_says_which_command_lets_it_go_on(gate: GateId, limits: G
 
 
 def test_a_deleted_gate_lets_the_run_go_on() -> None:
-    assert said(None) == ("waits_at_gate", "waits at gate stripe, which limits nothing any more: it goes on soon")
+    assert said(None) == ("waits_at_gate", "waits at gate stripe, which no longer limits anything: it starts soon")
 
 
 def test_a_run_on_a_list_explains_itself(api: Api, world: World) -> None:
@@ -244,7 +244,7 @@ def test_a_run_of_a_closed_queue_names_the_queue(api: Api, world: World) -> None
 def test_a_run_with_an_instant_says_when(api: Api, world: World) -> None:
     run = a_run(world.clock).due_in(30).dispatched().having(woken="stripe").stored_in(world.store)
     assert reasons(api, run.run_id) == [
-        ("has_instant", "gate stripe lets it start at 2026-03-01T12:00:30.000Z, by its rate"),
+        ("has_instant", "gate stripe lets it start at 2026-03-01T12:00:30.000Z, under its rate"),
         ("not_due", "sent, not due until 2026-03-01T12:00:30.000Z"),
     ]
 

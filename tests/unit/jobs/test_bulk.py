@@ -1,4 +1,4 @@
-"""One call acts on many jobs, or counts them. A job that fails stops no other."""
+"""One call acts on many jobs, or counts them. A job that fails does not stop the others."""
 
 from typing import Any
 

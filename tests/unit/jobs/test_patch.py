@@ -105,7 +105,7 @@ BAD_CHANGES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     (CRON, {"end_at": "2026-03-01T12:00:01Z"}, "end_at", "leaves no fire time"),
     (CRON, {"start_at": "2028-01-01T00:00:00Z", "end_at": "2027-01-01T00:00:00Z"}, "end_at", "before start_at"),
     (CRON, {"start_at": "2050-01-01T00:00:00Z"}, "start_at", "10 years"),
-    ({"every": 60}, {"max_runs": 1}, "max_runs", "runs that there are"),
+    ({"every": 60}, {"max_runs": 1}, "max_runs", "runs that exist already"),
 ]
 
 

@@ -62,7 +62,7 @@ def test_the_smallest_pool_that_fits_is_chosen(api: Api, fields: dict[str, Any],
         (
             {"timeout_seconds": 841, "requirements": {"capabilities": ["lambda"]}},
             "timeout_seconds",
-            "pool long runs at most 840 s",
+            "pool long allows 840 s",
         ),
         ({"requirements": {"storage_mb": 1_000_001}}, "requirements.storage_mb", "at most 1000000"),
         ({"requirements": {"capabilities": ["x" * 81]}}, "requirements.capabilities.0", "at most 80"),

@@ -30,7 +30,7 @@ class NonRetryable(OnthedotError):
 
 
 class RetryAfter(OnthedotError):
-    """An error that a handler raises to be tried again after so many seconds, and not earlier."""
+    """An error that a handler raises to be tried again after this many seconds, and not earlier."""
 
     def __init__(self, seconds: float, message: str = "") -> None:
         if not 0 <= seconds < math.inf:
@@ -70,7 +70,7 @@ class Context:
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     """When this attempt started."""
     timeout_seconds: float = 60.0
-    """The job's time-out for one attempt."""
+    """The job's timeout for one attempt."""
     link: AttemptLink = field(default_factory=AttemptLink, repr=False, compare=False)
     """The connection with the worker. Handlers use `progress` and `cancelled` instead."""
 
@@ -81,7 +81,7 @@ class Context:
 
     @property
     def deadline(self) -> datetime:
-        """When the attempt reaches its time-out. The handler's process is killed then."""
+        """When the attempt reaches its timeout. The handler's process is killed then."""
         return self.started_at + timedelta(seconds=self.timeout_seconds)
 
     @property

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAMESPACE: Final = "onthedot"
 METRICS_LOG: Final = "onthedot.metrics"
 MOST_VALUES: Final = 100
-"""Most values of a metric in one line. CloudWatch ignores a line with more."""
+"""The most values of a metric in one line. CloudWatch ignores a line with more."""
 _UNITS: Final = {"_ms": "Milliseconds", "_seconds": "Seconds"}
 
 
@@ -53,7 +53,7 @@ class Metrics:
         self._values: defaultdict[Where | None, dict[str, list[int]]] = defaultdict(dict)
 
     def add(self, name: str, number: int = 1, where: "Where | None" = None) -> None:
-        """Add to a count. A count that stays 0 is no metric."""
+        """Add to a count. A count that stays 0 is not a metric."""
         if number:
             with self._lock:
                 values = self._values[self._kept(where)]

@@ -107,7 +107,7 @@ def test_who_may_not_submit_may_not_tell_of_events(api: Api, role: str) -> None:
         ({"on_event": {"source": "shop"}}, "on_event.source", "must be a list"),
         ({"on_event": {"detail": {"a": [{"prefx": "x"}]}}}, "on_event.detail.a[0].prefx", "did you mean 'prefix'"),
         ({"on_event": {"source": ["s"] * 2_000}}, "on_event", "at most 4096 bytes"),
-        ({"on_event": ORDERS, "payload": {"a": ["$.detail[x]"]}}, "payload.a[0]", "is no path"),
+        ({"on_event": ORDERS, "payload": {"a": ["$.detail[x]"]}}, "payload.a[0]", "is not a path"),
         ({"on_event": ORDERS, "overlap": "skip"}, "overlap", "recurring jobs only"),
     ],
 )

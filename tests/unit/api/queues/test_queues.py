@@ -1,4 +1,4 @@
-"""Queues are shown with the runs that wait in them. A queue that fails hides no other."""
+"""Queues are shown with the runs that wait in them. A queue that fails does not hide the others."""
 
 from dataclasses import replace
 from typing import Any

@@ -209,4 +209,4 @@ def test_a_missed_time_that_will_be_skipped_is_no_run_that_comes_next(api: Api, 
     job = api.job(every=300)
     world.clock.advance(3_000)
     nearest = forecast(world.engine, "acme", 10).nearest
-    assert nearest.count((world.clock.now(), job)) <= 2, "the latest missed time, and one of the present minute"
+    assert nearest.count((world.clock.now(), job)) <= 2, "the latest missed time, and one of the current minute"

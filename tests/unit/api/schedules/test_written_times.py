@@ -30,7 +30,7 @@ def test_years_that_are_over_are_refused_at_submit_and_in_a_change(api: Api) -> 
     over = "cron(15 10 ? * 6L 2019-2022)"
     fields, message = refused(api.submit(cron=over), api)
     assert fields == {"cron"}
-    assert "the last of its own is 2022; give other years, or *" in message
+    assert "its last year is 2022; give other years, or *" in message
     changed = api.send("PATCH", f"/v1/jobs/{api.job(cron='0 9 * * *')}", cron=over)
     assert (changed.status, fields_of(changed)) == (422, {"cron"})
 

@@ -84,7 +84,7 @@ def test_a_long_text_is_not_repeated_whole() -> None:
 def test_a_template_picks_at_most_a_hundred_times() -> None:
     assert check_template(["$"] * MOST_PICKS + ["$$"] * 50) == []
     assert check_template(["$"] * (MOST_PICKS + 1)) == [
-        Problem("", "a payload picks at most 100 times from an event, this one 101 times")
+        Problem("", "a payload may pick at most 100 times from an event; this one picks 101")
     ]
 
 
@@ -93,7 +93,7 @@ def test_no_depth_exhausts_a_template(depth: int) -> None:
     template: Any = "$"
     for _ in range(depth):
         template = [template]
-    assert check_template(template) == [Problem("", "a payload that picks from an event is at most 32 levels deep")]
+    assert check_template(template) == [Problem("", "a payload that picks from an event may be at most 32 levels deep")]
     with pytest.raises(ValueError, match="32 levels"):
         pick(template, EVENT)
 

@@ -30,7 +30,7 @@ def test_every_leaf_is_a_list(wanted: Any) -> None:
 def test_a_list_holds_values_and_filters(one: Any) -> None:
     path, message = refused({"detail": {"state": ["fine", one]}})
     assert path == "detail.state[1]"
-    assert message.startswith("must be a text, a finite number")
+    assert message.startswith("must be a string, a finite number")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_list_holds_values_and_filters(one: Any) -> None:
         ("perfix", "did you mean 'prefix'?"),
         ("anythingbut", "did you mean 'anything-but'?"),
         ("equals_ignore_case", "did you mean 'equals-ignore-case'?"),
-        ("bucket", "a nested object stands without brackets"),
+        ("bucket", "write a nested object without brackets"),
     ],
 )
 def test_an_unknown_filter_is_named_with_a_hint(name: str, hint: str) -> None:
@@ -51,7 +51,7 @@ def test_an_unknown_filter_is_named_with_a_hint(name: str, hint: str) -> None:
 
 @pytest.mark.parametrize("written", [{}, {"prefix": "a", "suffix": "b"}])
 def test_a_filter_has_one_name(written: Any) -> None:
-    assert refused({"a": [written]}) == ("a[0]", f"a filter has exactly one name, this has {len(written)}")
+    assert refused({"a": [written]}) == ("a[0]", f"a filter has exactly one name; this one has {len(written)}")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_pattern_has_at_most_4096_bytes_of_json() -> None:
     frame = len('{"source":[""]}')
     assert check({"source": ["x" * (LARGEST - frame)]}) == []
     assert refused({"source": ["x" * (LARGEST - frame + 1)]})[1].endswith("this one has 4097")
-    assert refused({"source": ["é" * (LARGEST // 2)]})[1].startswith("an event pattern has at most 4096 bytes")
+    assert refused({"source": ["é" * (LARGEST // 2)]})[1].startswith("an event pattern may have at most 4096 bytes")
     assert check({"source": ["\ud800"]}) == []
 
 
@@ -168,7 +168,7 @@ def test_or_makes_at_most_a_thousand_combinations() -> None:
     assert check(with_ors([10, 10, 10])) == []
     assert refused(with_ors([10, 10, 11])) == (
         "",
-        f"$or makes 1100 combinations, at most {MOST_BRANCHES} are allowed",
+        f"$or makes 1100 combinations; at most {MOST_BRANCHES} are allowed",
     )
     inner = [with_ors([10, 10]), {"w": [1]}]
     assert check({"$or": [{"x": {"$or": inner}}, {"y": [1]}], **with_ors([9])}) == []
@@ -181,11 +181,11 @@ def test_no_depth_exhausts_the_check(depth: int) -> None:
     pattern: Any = ["x"]
     for _ in range(depth):
         pattern = {"a": pattern}
-    assert refused(pattern) == ("", "an event pattern is at most 32 levels deep")
+    assert refused(pattern) == ("", "an event pattern may be at most 32 levels deep")
     nested: Any = []
     for _ in range(depth):
         nested = [nested]
-    assert refused({"a": [{"anything-but": nested}]}) == ("", "an event pattern is at most 32 levels deep")
+    assert refused({"a": [{"anything-but": nested}]}) == ("", "an event pattern may be at most 32 levels deep")
 
 
 def test_a_pattern_of_31_nested_fields_is_fine() -> None:

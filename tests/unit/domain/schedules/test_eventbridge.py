@@ -91,23 +91,23 @@ def test_the_dialect_has_its_own_weekdays(expression: str, five: str) -> None:
 REFUSALS = [
     ("cron(0 12 * * ? *", "has no ) at its end; write cron(0 12 * * ? *)"),
     ("cron()", "has 0 fields inside cron(…); give 6"),
-    ("cron(0 12 * * ?)", "which has 6: minute, hour, day-of-month, month, day-of-week, year; for all years write"),
+    ("cron(0 12 * * ?)", "which takes 6: minute, hour, day-of-month, month, day-of-week, year; for all years write"),
     ("cron(0 12 * * *)", "has 5 fields inside cron(…)"),
     ("cron(0 0 12 * * ? *)", "has 7 fields inside cron(…)"),
-    ("cron(0 12 * * * *)", "must have ? in one of day-of-month and day-of-week; write ? as day-of-week"),
-    ("cron(0 12 * * MON *)", "must have ? in one of day-of-month and day-of-week; write ? as day-of-month"),
+    ("cron(0 12 * * * *)", "must have ? in either day-of-month or day-of-week; write ? as day-of-week"),
+    ("cron(0 12 * * MON *)", "must have ? in either day-of-month or day-of-week; write ? as day-of-month"),
     ("cron(0 12 1 * * *)", "write ? as day-of-week"),
     ("cron(0 12 ? * ? *)", "write * as day-of-month for every day"),
     ("cron(0 12 1 * MON *)", "make two jobs, one for the days of the month and one for the days of the week"),
     ("cron(0 12 ? * 0 *)", "day-of-week field: '0' is out of range; give 1-7 or SUN-SAT"),
     ("cron(0 12 ? * 8 *)", "day-of-week field: '8' is out of range"),
-    ("cron(? 12 * * ? *)", "minute field: '?' stands in day-of-month or day-of-week only"),
-    ("cron(0 12 * * ? ?)", "year field: '?' stands in day-of-month or day-of-week only"),
+    ("cron(? 12 * * ? *)", "minute field: '?' is allowed only in day-of-month or day-of-week"),
+    ("cron(0 12 * * ? ?)", "year field: '?' is allowed only in day-of-month or day-of-week"),
     ("cron(0 12 * * ? 1969)", "year field: '1969' is out of range; give 1970-2199"),
     ("cron(0 12 * * ? 2200)", "year field: '2200' is out of range"),
     ("cron(0 12 * * ? 2030-2028)", "year field: '2030-2028' runs backwards; write 2028-2030"),
     ("cron(0 12 * * ? 2030-2020/5)", "year field: '2030-2020/5' runs backwards; write 2020-2030/5"),
-    ("cron(H 12 * * ? *)", "minute field: 'H' stands in five fields only"),
+    ("cron(H 12 * * ? *)", "minute field: 'H' is allowed only with five fields"),
     ("cron(0/90 * * * ? *)", "or use every with 5400 for every 90 minutes"),
     ("cron(0 0 31 2 ? *)", "never comes"),
     ("cron(0 12 ? * TUES *)", "write TUE"),
@@ -165,7 +165,7 @@ def test_a_schedule_whose_years_are_over_says_so() -> None:
     problem = no_fire_problem(over, ms(utc("2026-01-01")))
     assert (problem.field, problem.message) == (
         "cron",
-        "has no fire time in the next 100 years: the last of its own is 2022; give other years, or *",
+        "has no fire time in the next 100 years: its last year is 2022; give other years, or *",
     )
     ended = replace(over, rule=CronSchedule("cron(15 10 ? * 6L *)"), end_at=ms(utc("2026-01-02")))
     assert no_fire_problem(ended, ms(utc("2026-01-01"))).field == "end_at"

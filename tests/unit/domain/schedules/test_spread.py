@@ -116,7 +116,7 @@ REFUSALS = [
     ("H * * * * *", "has 6 fields"),
     ("H," * 100_000 + "H * * * *", "characters long; give at most 255"),
     ("H * * * *;", "has the character ';'"),
-    ("cron( H 12 * * ? *)", "minute field: 'H' stands in five fields only"),
+    ("cron( H 12 * * ? *)", "minute field: 'H' is allowed only with five fields"),
 ]
 
 

@@ -11,7 +11,7 @@ from onthedot.core.errors import Problem
 from onthedot.workflows.graph import MAX_CYCLES, MAX_HINTS, Graph, Node, check, order
 from tests.unit.domain.workflows.strategies import DIAMOND, a_chain, dags, digraphs
 
-ARROWS = "these wait for each other: {}; remove one of the arrows"
+ARROWS = "these wait for each other: {}; remove one dependency"
 
 
 def cycle_in(trouble: Problem) -> list[str]:

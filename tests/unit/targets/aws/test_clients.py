@@ -1,4 +1,4 @@
-"""The clients of users' AWS calls: their time-outs, and how many are made and kept."""
+"""The clients of users' AWS calls: their timeouts, and how many are made and kept."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

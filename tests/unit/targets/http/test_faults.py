@@ -37,10 +37,10 @@ CHUNKED = {"Transfer-Encoding": "chunked"}
 
 @contextlib.contextmanager
 def within_the_timeout() -> Iterator[None]:
-    """Fail when the block does not end with the time-out. The promise is 100 ms, but a busy machine needs more."""
+    """Fail when the block does not end with the timeout. The promise is 100 ms, but a busy machine needs more."""
     began = time.monotonic()
     yield
-    # The peers here would go on for ever.
+    # The peers here would go on forever.
     assert TIMEOUT_MS / 1000 - 0.01 < time.monotonic() - began < TIMEOUT_MS / 1000 + 10
 
 

@@ -153,7 +153,7 @@ def test_the_timeout_covers_all_places_together(monkeypatch: pytest.MonkeyPatch)
         answer = a_caller().perform(a_call(first.url, timeout_ms=60_000))
         took = time.monotonic() - began
     assert (answer.error_class, slow.connections) == ("timeout", 1)
-    assert 0.99 < took < 30, "the second place had a time-out of its own"
+    assert 0.99 < took < 30, "the second place had a timeout of its own"
 
 
 SECRETS = {"Authorization": "Bearer 123456789", "Cookie": "a=b", "X-Api-Key": "k", "X-Pin": "1234"}

@@ -21,7 +21,7 @@ class Token:
     principal: Principal
     created_at: int
     expires_at: int | None = None
-    """The instant from which it is not valid any more. None: it is valid until it is revoked."""
+    """The instant from which it is no longer valid. None: it is valid until it is revoked."""
 
     def is_valid(self, now: int) -> bool:
         return self.expires_at is None or now < self.expires_at

@@ -24,7 +24,7 @@ class RotateFields(Fields):
 
     overlap_seconds: Annotated[
         int,
-        Field(ge=LEAST_OVERLAP_SECONDS, le=MAX_OVERLAP_SECONDS, description="how long the old key goes on signing"),
+        Field(ge=LEAST_OVERLAP_SECONDS, le=MAX_OVERLAP_SECONDS, description="how long the old key keeps signing"),
     ] = 86_400
 
 
@@ -81,7 +81,7 @@ ROUTES: Final = (
         "POST",
         "/v1/signing-keys/rotate",
         rotate_signing_keys,
-        "Sign with a new key; the old one goes on signing beside it for a while",
+        "Sign with a new key; the old one keeps signing alongside it for a while",
         SigningKeysView,
         body=RotateFields,
         body_may_be_left_out=True,

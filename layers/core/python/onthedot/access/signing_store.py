@@ -64,5 +64,5 @@ def keys_text(keys: Sequence[SigningKey]) -> str:
 
 
 def keys_of(text: str) -> tuple[SigningKey, ...]:
-    """Return the keys from their text. What a newer version wrote beside them is ignored."""
+    """Return the keys from their text. What a newer version added to them is ignored."""
     return tuple(SigningKey(*values[:3]) for values in json.loads(text))

@@ -1,9 +1,9 @@
 """Delete the data of a tenant: its jobs, runs, blobs, gates, workers, keys, tokens and limits.
 
-First the tenant is stopped: no run of it starts any more, and its tokens are revoked. The limits that stop it are
-deleted last. So after a crash at any point the tenant stands still, and the next call deletes the rest.
+First the tenant is stopped: no more of its runs start, and its tokens are revoked. The limits that stop it are
+deleted last. So after a crash at any point the tenant stays stopped, and the next call deletes the rest.
 
-Records are deleted as they are, also those of attempts under way. Such an attempt cannot end any more: each of its
+Records are deleted as they are, also those of attempts under way. Such an attempt can no longer end: each of its
 writes expects its record, and its worker stops the call when it cannot extend the lease.
 
 A process that read a record before the deletion may write another one after it. So the store is read again when all
@@ -25,10 +25,10 @@ from onthedot.gates.manage import put_limits
 from onthedot.jobs.change import cancel_job, pause_job, resume_job
 
 SETTLED_MS: Final = 120_000
-"""So long after the tenant was stopped, nothing writes for it any more. API Gateway accepts a revoked token for 50
+"""This long after the tenant was stopped, nothing writes for it. API Gateway accepts a revoked token for 50
 seconds, and a request takes 28 seconds at most. A tick takes 90 seconds at most. A lease lasts 30 seconds."""
 STOPPED_MS: Final = 40_000
-"""So long after its record was deleted, an attempt writes no blob any more: its worker has stopped the call."""
+"""This long after its record was deleted, an attempt writes no more blobs: its worker has stopped the call."""
 MOST_PASSES: Final = 10
 _TOKENS_AT_ONCE: Final = 100
 
@@ -42,14 +42,14 @@ class Deleted:
 
 
 Report = Callable[[str, Deleted], None]
-"""It gets the present step as a few words, and the numbers so far, after each page."""
+"""It gets the current step as a few words, and the numbers so far, after each page."""
 
 
 def delete_tenant(engine: Engine, data: TenantData, tenant: str, report: Report) -> Deleted:
-    """Delete all data of a tenant, and return the numbers. Nothing of another tenant changes.
+    """Delete all data of a tenant, and return the numbers. Other tenants' data stays as it is.
 
-    Raise InvalidRequest for a text that is no tenant. Raise Unavailable: then the tenant stands still, and the caller
-    must call again.
+    Raise InvalidRequest for a text that is not a tenant. Raise Unavailable: then the tenant stays stopped, and the
+    caller must call again.
     """
     if problems := tenant_problems(tenant):
         raise InvalidRequest(*problems)
@@ -58,7 +58,7 @@ def delete_tenant(engine: Engine, data: TenantData, tenant: str, report: Report)
     deleted = _revoke_tokens(engine, tenant, report)
     stopped_at = engine.clock.now()
     deleted = _one_pass(data, tenant, deleted, report)
-    report("waiting until nothing writes any more", deleted)
+    report("waiting until nothing writes to it", deleted)
     engine.clock.sleep_until(max(stopped_at + SETTLED_MS, engine.clock.now() + STOPPED_MS))
     deleted = _until_nothing_is_left(data, tenant, deleted, report)
     engine.limits.put(tenant, None)
@@ -128,8 +128,8 @@ def change_jobs(
 ) -> Changed:
     """Change all jobs of a tenant that have not ended. One that fails does not stop the others.
 
-    Call it again after a failure: it changes the jobs that are left. Raise InvalidRequest for a text that is no tenant,
-    and Unavailable when the jobs cannot be read.
+    Call it again after a failure: it changes the jobs that are left. Raise InvalidRequest for a text that is not a
+    tenant, and Unavailable when the jobs cannot be read.
     """
     if problems := tenant_problems(tenant):
         raise InvalidRequest(*problems)

@@ -14,7 +14,7 @@ ROLES: Final = ("admin", "operator", "viewer", "worker")
 TEXT_PREFIX: Final = "otd_"
 """Every token begins with it, so that scanners find leaked ones."""
 LONGEST_NAME: Final = 100
-"""Most characters of a tenant's name. It is a part of many keys, which have at most a kilobyte."""
+"""The most characters of a tenant's name. It is a part of many keys, which have at most a kilobyte."""
 NAME_RULE: Final = (
     f"give 1 to {LONGEST_NAME} characters that can be printed, in the form NFC, without spaces around them"
 )

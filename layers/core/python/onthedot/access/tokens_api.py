@@ -21,11 +21,11 @@ Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 class TokenFields(Fields):
     """A new token."""
 
-    tenant: Annotated[Name, Field(description="the tenant whose jobs it is for")]
+    tenant: Annotated[Name, Field(description="the tenant that it belongs to")]
     role: Literal["admin", "operator", "viewer", "worker"]
     name: Annotated[Name, Field(description="its owner or its purpose")]
     expires_at: Annotated[
-        CalendarInstant | None, Field(description="from then on it is not valid (it is valid until it is revoked)")
+        CalendarInstant | None, Field(description="when it stops being valid (when it is revoked)")
     ] = None
 
 

@@ -28,7 +28,7 @@ def written(option: str = "", form: str = "", argument: str = "", *, is_whole: b
 
     Forms: `json`; `seconds`; `switch`, on or off; `flag`, an option without a value; `repeated`, an option for each
     entry; `pairs`, one for each key=value; `parts`, an object whose parts have options; `filters`, an object whose
-    fields are options; `words`, the entries after the command. `is_whole`: the value replaces the present one, so parts
+    fields are options; `words`, the entries after the command. `is_whole`: the value replaces the current one, so parts
     that are left out have their defaults.
     """
     known = {"option": option, "form": form, "argument": argument, "whole": is_whole}

@@ -105,7 +105,7 @@ def redirect_to_console(context: RequestContext) -> Response:
 
 
 def show_console_file(context: RequestContext) -> Response:
-    # The path of a file has the hash of its content, so a browser keeps it for ever.
+    # The path of a file has the hash of its content, so a browser keeps it forever.
     file = console_files().by_path.get(context.id)
     if file is None:
         raise ApiError(404, "not_found", "the console has no such file; load the page again")

@@ -29,7 +29,7 @@ MAX_ECHO: Final = 100
 """Characters of a caller's text that an answer repeats."""
 RETRY_AFTER_SECONDS: Final = 1
 CLOSED_SECONDS: Final = 30
-"""When a client may try again that was refused because the stage is frozen."""
+"""A client that was refused because the stage is frozen may try again after this time."""
 
 
 class ErrorDetail(TypedDict):
@@ -75,7 +75,7 @@ def bad_json(field: str, message: str) -> ApiError:
 
 
 def too_large(field: str, limit: int, size: int) -> ApiError:
-    message = f"is {size:,} bytes and may be {limit:,}; send less, or a link to where the rest is"
+    message = f"is {size:,} bytes, but the limit is {limit:,}; send less, or a link to the rest"
     return ApiError(413, "too_large", f"{field} {message}", [Problem(field, message)])
 
 
@@ -113,9 +113,9 @@ def _response_to_conflict(error: OnthedotError) -> Response | None:
         case JobConflict() | StageConflict():
             return error_response(409, "conflict", str(error))
         case StaleAttempt():
-            return error_response(409, "stale_attempt", f"{error}; do not go on with it")
+            return error_response(409, "stale_attempt", f"{error}; stop working on it")
         case PreconditionFailed():
-            message = f"{error}; read it again, and change what is there now"
+            message = f"{error}; read it again, and repeat your change"
             return error_response(412, "precondition_failed", message, [Problem("If-Match", message)])
     return None
 
@@ -123,12 +123,12 @@ def _response_to_conflict(error: OnthedotError) -> Response | None:
 def _response_to_failure(error: Unavailable | UnreadableRecord) -> Response:
     if isinstance(error, UnreadableRecord):
         message = f"{error.record.run_id} was written by a newer version, or is damaged: {error.record.why}"
-        return error_response(500, "unreadable", f"{message}; nothing was changed, tell the operator")
+        return error_response(500, "unreadable", f"{message}; nothing was changed. Tell the operator")
     if isinstance(error, StageClosed):
         return error_response(503, "frozen", str(error), headers={"Retry-After": str(CLOSED_SECONDS)})
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
     reason = f" ({error})" if isinstance(error, FileFailing) else ""
-    return error_response(503, "unavailable", f"not possible just now{reason}; try again", headers=headers)
+    return error_response(503, "unavailable", f"not possible right now{reason}; try again", headers=headers)
 
 
 def error_response(

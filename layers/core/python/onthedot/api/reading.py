@@ -21,7 +21,7 @@ from onthedot.targets.types import TYPES
 MAX_DEPTH: Final = 100
 MAX_DIGITS: Final = 600
 _canonical: Final = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
-_SURROGATES: Final = "has half of a surrogate pair, which is no text; send the whole character"
+_SURROGATES: Final = "has half of a surrogate pair, which is not text; send the whole character"
 _NOT_FINITE: Final = "is not a number JSON can carry (NaN, infinite or too long); send a smaller one"
 
 

@@ -64,7 +64,7 @@ class Route:
     for_admins: bool = False
     """Only for the admin role, whose tokens act for all tenants of the stage."""
     for_viewers: bool = False
-    """Open to the viewer role although it is no GET: it changes nothing."""
+    """Open to the viewer role although it is not a GET: it changes nothing."""
     for_workers: bool = False
     """Also open to the worker role, whose tokens do nothing but run jobs."""
     while_closed: bool = False

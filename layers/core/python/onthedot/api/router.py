@@ -112,7 +112,7 @@ def _unauthorized() -> ApiError:
 
 
 def _internal_error(request: Request) -> Response:
-    return error_response(500, "internal", f"something failed on our side; mention request {request.request_id}")
+    return error_response(500, "internal", f"something failed on our side; report request {request.request_id}")
 
 
 def _context(request: Request) -> dict[str, Any]:

@@ -228,12 +228,12 @@ class Id(click.ParamType[str]):
     name = "ID"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the id. Fail when it is empty, as an unset variable of a script gives it, or when it is no text."""
+        """Return the id. Fail when it is empty, as an unset variable of a script gives it, or when it is not text."""
         text = str(value)
         if not text:
             self.fail("is empty; give an id", param, ctx)
         if text.encode(errors="replace").decode() != text:
-            self.fail(f"{printable(text)} has bytes that no id has", param, ctx)
+            self.fail(f"{printable(text)} has bytes that an id cannot have", param, ctx)
         return text
 
 

@@ -120,7 +120,7 @@ def run_until_stopped(runtime: "Runtime") -> None:
             runtime.stop()
         running.result()
         if any(thread.name.startswith("run-") for thread in threading.enumerate()):
-            # A target never ended. Its run was reported, and another worker may have it by now.
+            # A target never ended. Its run was reported, and another worker may already have it.
             _exit(0)
     finally:
         for number, handler in before.items():

@@ -209,7 +209,7 @@ class PastTime(NamedTuple):
 
     @property
     def at(self) -> datetime:
-        """The time. Raise click.UsageError when it is none, or has no offset."""
+        """The time. Raise click.UsageError when it is not a time, or has no offset."""
         try:
             is_epoch = _EPOCH.fullmatch(self.text)
             at = datetime.fromtimestamp(float(self.text), UTC) if is_epoch else datetime.fromisoformat(self.text)

@@ -228,7 +228,7 @@ class Reason(Value):
 
 
 class Moment(Value):
-    """A moment in the story of a run."""
+    """A moment in the history of a run."""
 
     time: datetime
     message: str
@@ -242,9 +242,10 @@ class WhatIf(Value):
 
 
 class Explanation(Value):
-    """The reasons why a job has not run, or what it does now.
+    """The reasons why a job has not run, or what it is doing.
 
-    `timeline` is the story of its latest run, the oldest moment first, up to 30. `what_if` says what actions would do.
+    `timeline` is the history of its latest run, the oldest moment first, up to 30. `what_if` says what actions would
+    do.
     """
 
     job_id: str

@@ -119,7 +119,7 @@ class AsyncClient:
         return await self.call(requests.resume(job_id))
 
     async def run(self, job_id: str, payload: Any = None) -> Execution:
-        """Run a job now, beside its schedule, with a payload of this run if one is given.
+        """Run a job now, in addition to its schedule, with a payload of this run if one is given.
 
         A call whose reply was lost is not repeated.
         """

@@ -84,7 +84,7 @@ class Trying(Generic[Answer]):
         try:
             return self._operation.read(json.loads(reply.body))
         except (ValueError, KeyError, TypeError) as error:
-            why = "the API's answer cannot be read; is the URL right, and the version of the API known to this client?"
+            why = "the API's answer cannot be read; check the URL, and whether this client knows the API's version"
             raise Unavailable(f"{why} ({error})", status=reply.status, request_id=_facts(reply)[0]) from error
 
 

@@ -109,7 +109,7 @@ class Client:
         return self.call(requests.resume(job_id))
 
     def run(self, job_id: str, payload: Any = None) -> Execution:
-        """Run a job now, beside its schedule, with a payload of this run if one is given.
+        """Run a job now, in addition to its schedule, with a payload of this run if one is given.
 
         A call whose reply was lost is not repeated.
         """

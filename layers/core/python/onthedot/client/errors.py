@@ -24,7 +24,7 @@ __all__ = [
 
 
 class PlaceError(OnthedotError):
-    """No API was named, or the URL or the token cannot be one."""
+    """No API was named, or its URL or token is not valid."""
 
 
 class ClientError(OnthedotError):
@@ -42,9 +42,9 @@ class ClientError(OnthedotError):
     ) -> None:
         super().__init__(message)
         self.message = message
-        """The API's sentence for people."""
+        """The API's message, for people."""
         self.code = code
-        """The API's stable word for programs. It is empty when there was no answer."""
+        """The API's stable code, for programs. It is empty when there was no answer."""
         self.details = list(details)
         """The mistakes of a request: the field at fault, and how to correct it."""
         self.status = status
@@ -52,7 +52,7 @@ class ClientError(OnthedotError):
         self.request_id = request_id
         """The id of the call in the log of the API."""
         self.retry_after = retry_after
-        """The seconds after which the API asks to be called again."""
+        """How many seconds the API asks to wait before the next call."""
 
     def __str__(self) -> str:
         mentioned = f" (request {self.request_id})" if self.request_id and (self.status or 0) >= 500 else ""
@@ -64,7 +64,7 @@ class InvalidRequest(ClientError):
 
 
 class TooLarge(InvalidRequest):
-    """The payload or the whole request has more bytes than the API takes."""
+    """The payload or the whole request is larger than the API accepts."""
 
 
 class Unauthorized(ClientError):
@@ -92,15 +92,15 @@ class PreconditionFailed(Conflict):
 
 
 class RateLimited(ClientError):
-    """The API gets too many calls. All retries were refused."""
+    """The API is getting too many calls. All retries were refused."""
 
 
 class Unavailable(ClientError):
-    """The API did not answer, or a service behind it fails. All retries failed. The request may have had its effect."""
+    """The API did not answer, or a service behind it fails. All retries failed. The request may have taken effect."""
 
 
 class ServerError(ClientError):
-    """The API failed in a way that a retry does not help. Give `request_id` to the operator."""
+    """The API failed, and a retry would not help. Give `request_id` to the operator."""
 
 
 _BY_STATUS: Final[Mapping[int, type[ClientError]]] = {
@@ -122,7 +122,7 @@ _BY_STATUS: Final[Mapping[int, type[ClientError]]] = {
 
 
 def error_of(status: int, document: Any, request_id: str | None, retry_after: float | None = None) -> ClientError:
-    """Return the error that an answer stands for. A document of another shape gives an error without a code."""
+    """Return the error for an answer. A document of an unknown shape gives an error without a code."""
     found = document.get("error") if isinstance(document, Mapping) else None
     body: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
     details = body.get("details")

@@ -1,14 +1,14 @@
 # Generated from the API's description by tools/client/types.py: run `make generate`, and edit nothing here.
-"""The options of calls, as a caller gives them. `requests` makes of them what the API takes."""
+"""The options of calls, as a caller gives them. `requests` turns them into what the API accepts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict
 
 Time = datetime | str | int | float
-"""An aware datetime, a text as the API takes it, or epoch seconds."""
+"""An aware datetime, a string that the API accepts, or epoch seconds."""
 DEAD_LETTER_NAMES: Final = {"since": "from", "until": "to", "job": "job_id"}
-"""The names of the API for options that have another name here."""
+"""The API names of options that are named differently here."""
 
 
 class JobOptions(TypedDict, total=False):
@@ -48,7 +48,7 @@ class JobOptions(TypedDict, total=False):
 
 
 class ChangeOptions(TypedDict, total=False):
-    """The fields of a job that can be changed. None removes a field that allows it."""
+    """The fields of a job that can be changed. None removes the field, where that is allowed."""
 
     at: Time
     delay: float | timedelta
@@ -117,7 +117,7 @@ class PreviewOptions(TypedDict, total=False):
 
 
 class JobFilter(TypedDict, total=False):
-    """Filters of jobs. A job must pass all of them."""
+    """Filters of jobs. A job must match all of them."""
 
     status: str
     kind: str
@@ -129,7 +129,7 @@ class JobFilter(TypedDict, total=False):
 
 
 class DeadLetterOptions(TypedDict, total=False):
-    """Filters of dead letters. One must pass all of them. `job` is the id of a job, or its name."""
+    """Filters of dead letters, which must match all of them. `job` is the id of a job, or its name."""
 
     since: Time
     until: Time

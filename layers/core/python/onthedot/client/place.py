@@ -47,7 +47,7 @@ def checked_place(url: str, token: str | None, *, is_local: bool = False) -> Pla
     if not token:
         raise PlaceError(f"{url} needs a token; set it as {TOKEN}")
     if not (token.isascii() and token.isprintable()):
-        raise PlaceError(f"the token for {url} has characters that no token has; set it as {TOKEN}")
+        raise PlaceError(f"the token for {url} has characters that a token cannot have; set it as {TOKEN}")
     return Place(url, token, is_local)
 
 

@@ -57,7 +57,7 @@ class Operation(NamedTuple, Generic[Answer]):
     body: Any = None
     """A value that is sent as JSON, or bytes that are sent as they are."""
     headers: Mapping[str, str] = {}
-    """Headers beside those of every call."""
+    """Headers in addition to those of every call."""
     repeatable: bool = True
     """Whether the same request again has no second effect."""
     gone_is_done: bool = False

@@ -18,7 +18,7 @@ CONNECT_SECONDS: Final = 5.0
 _IDLE_CONNECTIONS: Final = 16
 _LARGEST_BODY: Final = 64 * 1024 * 1024
 _WHOLE_BODY: Final = 10
-"""A body that arrives bit by bit may take so many times the time-out of one read."""
+"""A body that arrives bit by bit may take this many times the timeout of one read."""
 _CHUNK: Final = 256 * 1024
 
 

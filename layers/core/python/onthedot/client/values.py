@@ -148,7 +148,7 @@ def _reader(hint: Any) -> Read | None:
 
 
 def read_answer(kind: type[Answer], document: Any) -> Answer:
-    """Return a document of the API as this kind of value. Raise ValueError when it is no such document."""
+    """Return a document of the API as this kind of value. Raise ValueError when it is not such a document."""
     if not isinstance(document, Mapping):
         raise ValueError(f"the API did not answer with an object but with {type(document).__name__}")  # noqa: TRY004
     values = {}

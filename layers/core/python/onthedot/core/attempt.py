@@ -60,7 +60,7 @@ def prepare(
     """Return the call of an attempt, or the answer when none can be made now."""
     if definition is None:
         return Answer(
-            ok=False, error="nothing says what this run is to do", error_class="no_definition", retryable=False
+            ok=False, error="nothing says what this run should do", error_class="no_definition", retryable=False
         )
     try:
         return call_for(engine, run, definition, stop, progress)
@@ -99,7 +99,7 @@ LONGEST_MS: Final = 60_000
 EMPTY_MS: Final = 5_000
 """How long a queue counts as empty after it was asked. The question takes time in which a place is not in use."""
 MARGIN_MS: Final = 60_000
-"""The time that a worker needs for a run beside the longest call: to ask the gates, and to store the end."""
+"""The time that a worker needs for a run on top of the longest call: to ask the gates, and to store the end."""
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """The choices that a client makes about a job, besides its schedule, and their bounds.
 
-This module imports nothing heavy, so that the command line may know them.
+This module imports nothing heavy, so that the command line can import it.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ MAX_JOBS: Final = 500
 """Jobs of a workflow."""
 MOST_GATES: Final = 3
 LONGEST_PULL: Final = 39_600
-"""Most seconds of an attempt in a pull pool. SQS hides a message for at most 12 hours."""
+"""The most seconds of an attempt in a pull pool. SQS hides a message for at most 12 hours."""
 
 
 class Priority(StrEnum):

@@ -50,7 +50,7 @@ class Pass:
         return not self.queues.is_closed(run.pool, run.priority)
 
     def out_of_time(self) -> bool:
-        """Return whether the time is over, and count it. Runs that are left stay in their slots for the next tick."""
+        """Return whether time has run out, and count it. Runs that are left stay in their slots for the next tick."""
         over = self.is_over()
         self.counts["out_of_time"] += over
         return over

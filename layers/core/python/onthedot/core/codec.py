@@ -19,7 +19,7 @@ from onthedot.targets.types import HttpTarget
 
 FORMAT: Final = 1
 """The only format of records that this version reads. It is not stored: a record with a stored format is of a newer
-version. It is a condition of every move that there is none."""
+version. Every move requires that there is none."""
 _SHORT: Final = 2_000
 MOST_WHY: Final = 300
 _STORED_AS: Final = {"fire_time": "nominal_at", "due_at": "fire_at"}
@@ -105,7 +105,7 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _definition(definition: Definition) -> dict[str, Any]:
-    """Return the definition without the values that equal the defaults: a larger record makes each move dearer."""
+    """Return the definition without the values that equal the defaults: a larger record makes each move cost more."""
     values = {name: getattr(definition, name) for name in _DEFINED}
     short = {name: _in_json(value) for name, value in values.items() if value != _DEFINED[name]}
     return {**_target(definition.target), **short}

@@ -112,7 +112,7 @@ class Points(Protocol[Engine_contra]):
 
     # Ticks
     def is_queue_closed(self, engine: Engine_contra, pool: str, priority: Priority, /) -> bool:
-        """Return whether the last tick found the queue closed, as far as this process knows."""
+        """Return whether the last tick found the queue closed, as this process knows it."""
 
     def of_tick(self, engine: Engine_contra, queues: QueueStates, counts: Counter[str], /) -> TickPoints: ...
 

@@ -63,7 +63,7 @@ class WorkerNotFound(NotFound):
 
 
 class StaleAttempt(OnthedotError):
-    """The attempt is not the run's present one: it ended, was lost, or another one has started."""
+    """The attempt is not the run's current one: it ended, was lost, or another one has started."""
 
 
 class JobConflict(OnthedotError):
@@ -99,7 +99,7 @@ class FileFailing(Unavailable):
 
 
 class PayloadGone(Unavailable):
-    """The stored payload of a job does not exist any more."""
+    """The stored payload of a job no longer exists."""
 
 
 class Unreachable(Unavailable):

@@ -45,7 +45,7 @@ _ADVICE: Final = {
     "requirements.cpu": "ask for less, or add a larger pool to the stage",
     "requirements.memory_mb": "ask for less, or add a larger pool to the stage",
     "requirements.storage_mb": "ask for less, or add a larger pool to the stage",
-    "timeout_seconds": "give less, or add a pool to the stage that runs longer",
+    "timeout_seconds": "give less, or add a pool to the stage that allows more",
 }
 
 
@@ -60,7 +60,7 @@ class Rerouted:
     entries: list[SlotEntry] = field(default_factory=list)
     """The entries that have another pool now, and can be claimed."""
     waiting: int = 0
-    """Number of runs that no pool can run. They wait in later slots, or ended because their job is gone."""
+    """The number of runs that no pool can run. They wait in later slots, or ended because their job is gone."""
     left: int = 0
     faults: dict[str, str] = field(default_factory=dict)
 
@@ -72,8 +72,8 @@ def has_pool(engine: Core, run: Record | SlotEntry) -> bool:
 def smallest_pool(engine: Core, tenant: str, definition: Definition) -> str:
     """Return the name of the smallest pool that meets the job's needs.
 
-    Live workers are read only when no pool promises enough by itself. Raise InvalidRequest that names the need which no
-    pool meets, and Unavailable.
+    Live workers are read only when no pool promises enough by itself. Raise InvalidRequest, which names the need that
+    no pool meets, or Unavailable.
     """
     needs = needs_of(definition.target, definition.requirements, definition.timeout_seconds)
     pools = engine.deployment.pools
@@ -137,7 +137,7 @@ def _reroute(engine: Core, entries: Sequence[SlotEntry], deadline: Deadline, res
 def _find_pools(engine: Core, runs: Sequence[Record], jobs: ReadRecords, result: Rerouted) -> dict[str, str | NoPool]:
     """Return the pool of each run for which one can be looked up. Note the other runs in the result.
 
-    When the registry of workers fails, the runs behind are left too: its time-outs would take the time of the tick.
+    When the registry of workers fails, the remaining runs are left too: its timeouts would use up the time of the tick.
     """
     pools: dict[str, str | NoPool] = {}
     for number, run in enumerate(runs):

@@ -26,8 +26,8 @@ INLINE_BYTES: Final = 1024
 def store_result(blobs: Blobs, run: Record, result: str | None) -> tuple[str | None, str | None]:
     """Return the result if it is short, else the key of the blob in which it was stored.
 
-    A long result has a key of this attempt alone, so writing it twice is harmless. The work is done, so a result that
-    cannot be stored is cut, and says so.
+    The key of a long result belongs to this attempt alone, so writing it twice is harmless. The work is done, so a
+    result that cannot be stored is cut, and says so.
     """
     content = (result or "").encode()
     if len(content) <= INLINE_BYTES:
@@ -58,9 +58,9 @@ def finish_run(
 ) -> str:
     """Store the end of the attempt. Return the run's new status in lower case.
 
-    Then give back its places at gates, and wake the next run at each, which `accept` may take. Return FENCED_OFF when
-    another attempt owns the run by now: then nothing was written. Raise Unavailable when the store fails for longer
-    than the patience.
+    Then give back its places at gates, and wake the next run at each, which `accept` may take. Return FENCED_OFF, and
+    write nothing, when another attempt owns the run. Raise Unavailable when the store fails for longer than
+    `patience_ms`.
     """
     now = engine.clock.now()
     until = now + patience_ms
@@ -70,10 +70,10 @@ def finish_run(
         current = _still_running(outcome, run)
         if current is None or current.dependents == run.dependents:
             break
-        # The move that ends the run must know the children that were added meanwhile.
+        # The move that ends the run must know the children that were added in the meantime.
         run = replace(run, dependents=current.dependents, children=current.children)
     if current is not None and current.cancel_requested is not None:
-        # The job was cancelled meanwhile, so the run is not tried again.
+        # The job was cancelled in the meantime, so the run is not tried again.
         move = lifecycle.stop(run, now, failure_of(answer), engine.deployment)
         outcome = _move_persistently(engine, move, until)
     if not is_written(outcome, lambda current: _shows_finish(current, run, move)):
@@ -153,15 +153,15 @@ def _shows_finish(current: Record, run: Record, move: Move) -> bool:
 CANCELLED: Final = "the job was cancelled"
 FENCED: Final = "another attempt owns the run"
 NOT_EXTENDED: Final = "the lease could not be extended"
-OVERRUN: Final = "it outlasted its time-out"
+OVERRUN: Final = "it ran past its timeout"
 STOPPED: Final = "the worker was stopped"
 
 
 def answer_for_stopped(reason: str, answer: Answer | None) -> Answer:
     """Return the answer to record for an attempt that was asked to stop for this reason.
 
-    `answer` is the target's own answer, None when the target did not end. A success stays a success. An attempt that
-    the worker had to break off is handed back, so that it does not count as a failure of the run.
+    `answer` is the target's own answer, or None if the target did not end. A success stays a success. An attempt that
+    the worker had to cut short is handed back, so that it does not count as a failure of the run.
     """
     if answer is not None and answer.ok:
         return answer

@@ -25,7 +25,7 @@ def stamped_run_id(job_id: str, nominal: int) -> str:
 
 
 def extra_run_id(job_id: str, nominal: int, why: str) -> str:
-    """Return the id of a record beside the schedule: a run on demand, or a range of skipped times."""
+    """Return the id of a record outside the schedule: a run on demand, or a range of skipped times."""
     return f"{stamped_run_id(job_id, nominal)}-{why}"
 
 

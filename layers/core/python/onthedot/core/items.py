@@ -1,4 +1,4 @@
-"""Items: the port for everything that is stored and is no run. Each engine implements it once.
+"""Items: the port for everything that is stored and is not a run. Each engine implements it once.
 
 An item has a partition, a place in the order of its partition, and named values. An item whose `expires_at` has passed
 is as if it were not there, for reads, conditions and changes, even if it is still stored; only `scan` returns it.
@@ -34,19 +34,19 @@ class Item(NamedTuple):
     def text(self, name: str) -> str:
         value = self.values[name]
         if not isinstance(value, str):
-            raise TypeError(f"{name} is no text")
+            raise TypeError(f"{name} is not text")
         return value
 
     def number(self, name: str) -> int:
         value = self.values[name]
         if not isinstance(value, int):
-            raise TypeError(f"{name} is no integer")
+            raise TypeError(f"{name} is not an integer")
         return value
 
     def texts(self, name: str) -> frozenset[str]:
         value = self.values.get(name, frozenset())
         if not isinstance(value, frozenset):
-            raise TypeError(f"{name} is no set")
+            raise TypeError(f"{name} is not a set")
         return value
 
     @property
@@ -54,7 +54,7 @@ class Item(NamedTuple):
         return FORMAT in self.values
 
     def refuse_newer(self, what: str) -> None:
-        """Raise Unavailable for an item of a newer version. A process of that version can go on with it."""
+        """Raise Unavailable for an item from a newer version. A process of that version can handle it."""
         if self.is_newer:
             raise Unavailable(
                 f"{what} has format {self.values[FORMAT]}, which only a newer version of onthedot can read"
@@ -132,7 +132,7 @@ class Change:
 class Written(NamedTuple):
     done: bool
     item: Item | None
-    """The item after the write, or the one that refused it. None: there is none."""
+    """The item after the write, or the one that refused it. None if there is none."""
 
 
 class Update(NamedTuple):
@@ -149,7 +149,7 @@ class Scanned(NamedTuple):
 
 
 class Items(Protocol):
-    """A store of items. A read is of the present state unless the caller says that it may lag by some seconds."""
+    """A store of items. A read is of the current state unless the caller says that it may lag by some seconds."""
 
     def get(self, key: Key) -> Item | None: ...
 

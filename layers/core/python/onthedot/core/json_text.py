@@ -21,7 +21,7 @@ def to_bytes(value: Any) -> bytes:
 
 
 DEEPEST: Final = 32
-"""Most levels of objects and lists that are accepted: far more than people write."""
+"""The most levels of objects and lists that are accepted: far more than people write."""
 
 
 def deeper_than(levels: int, value: Any) -> bool:

@@ -32,7 +32,7 @@ class LeaseExtended:
 
 @dataclass(frozen=True, slots=True)
 class Fenced:
-    """The reply for an attempt that does not own its run any more: it ended, was lost, or another one has begun."""
+    """The reply for an attempt that no longer owns its run: it ended, was lost, or another one has begun."""
 
     why: str
 
@@ -237,7 +237,7 @@ class StoreLeases:
         now = self._clock.now()
         outcome = self._store.move(lifecycle.extend_lease(attempt.run, now, report))
         if not isinstance(outcome, Moved):
-            return Fenced("the run is not in this attempt any more")
+            return Fenced("the run is no longer in this attempt")
         cancelled = outcome.run is not None and outcome.run.cancel_requested is not None
         return LeaseExtended((now + lifecycle.LEASE_MS) / 1000, cancelled)
 

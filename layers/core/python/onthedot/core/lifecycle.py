@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 TOMBSTONE_DAYS: Final = 14
 """An idempotency key stays taken for this many days after its job has ended."""
 LONGEST_WHY: Final = 300
-"""Most characters of a reason that repeats another text, such as the reason of a parent."""
+"""The most characters of a reason that repeats another text, such as the reason of a parent."""
 _DAY_SECONDS: Final = 86_400
 _SPARE_DAYS: Final = 2
-"""A job that has ended is kept for so many days longer than a run of it that ends now. One of them covers the longest
+"""A job that has ended is kept for this many days longer than a run of it that ends now. One of them covers the longest
 attempt (11 hours). On the other, the next start needs no write."""
 
 
@@ -130,7 +130,7 @@ def start(
     held: tuple[str, ...] = (),
     timeout_seconds: int | None = None,
 ) -> Move:
-    """Begin an attempt: never early, never for an old generation, never beside another attempt.
+    """Begin an attempt: never early, never for an old generation, never alongside another attempt.
 
     `held` are its places at gates. `timeout_seconds` is for a run that does not carry its own definition.
     """
@@ -149,7 +149,7 @@ def extend_lease(run: Record, now: int, progress: ProgressReport | None = None) 
 
 
 def deadline_of(run: Record) -> int | None:
-    """Return when the running attempt reaches its time-out. None: the run is not running, or it is not known."""
+    """Return when the running attempt reaches its timeout. None: the run is not running, or it is not known."""
     seconds = run.timeout_seconds if run.definition is None else run.definition.timeout_seconds
     if run.status is not Status.RUNNING or run.started_at is None or seconds is None:
         return None
@@ -441,7 +441,7 @@ _IN_NO_SLOT: Final = TERMINAL | {Status.PAUSED}
 
 
 def put_back(run: Record, now: int, deployment: Deployment) -> Move:
-    """Put a record that was set aside into the slot where the next pass reads it, if it belongs into one."""
+    """Put a record that was set aside into the slot where the next pass reads it, if it belongs in one."""
     changes = {"slot": _proper_slot(run, now, deployment), "aside_from": None, "aside_since": None, "aside_why": None}
     return Move(run.run_id, _as_read(run), run.status, changes)
 

@@ -131,7 +131,7 @@ def _faults(move: Move) -> Iterator[str]:
         ("counter", COUNTERS, move.increments),
         ("set field", SETS, [*move.adds, *move.removes]),
     ):
-        yield from (f"{name!r} is no {kind} of Record" for name in named if name not in known)
+        yield from (f"Record has no {kind} {name!r}" for name in named if name not in known)
 
 
 def applied(record: Record, move: Move) -> Record:

@@ -34,7 +34,7 @@ def is_record_written(written: Record, outcome: Outcome) -> bool:
 
 
 def current_record(outcome: Moved | Refused) -> Record | None:
-    """Return the record that is stored after a single move, whether or not it was applied. None: there is none."""
+    """Return the record that is stored after a single move, whether or not it was applied. None if there is none."""
     return outcome.run if isinstance(outcome, Moved) else outcome.current
 
 

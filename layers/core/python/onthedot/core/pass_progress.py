@@ -157,7 +157,7 @@ def progress_from(shard: int, value: Value) -> ShardProgress | None:
 
 
 def _stored(items: Iterable[Item]) -> dict[int, Value]:
-    """Return the stored progress of each shard. Raise Unavailable for that of a newer version, which does the ticks."""
+    """Return the stored progress of each shard. Raise Unavailable if a newer version wrote it and does the ticks."""
     found: dict[int, Value] = {}
     for item in items:
         item.refuse_newer("the progress of a shard")

@@ -13,9 +13,9 @@ from onthedot.core.errors import Problem
 from onthedot.targets.types import PULLED, PUSHED, PythonTarget, Target, type_of
 
 LONGEST_IN_BATCH: Final = 60
-"""Most seconds of an attempt in a push pool that takes several runs at once."""
+"""The most seconds of an attempt in a push pool that takes several runs at once."""
 LONGEST_PUSH: Final = 840
-"""Most seconds of an attempt in a push pool. A Lambda worker lives 15 minutes, and must record the end within them."""
+"""The most seconds of an attempt in a push pool. A Lambda worker lives 15 minutes, and must also record the end."""
 
 
 class PoolKind(StrEnum):
@@ -135,7 +135,7 @@ def missing(pool: Pool, needs: Needs, offered: frozenset[str] = frozenset()) -> 
         has = f"has at most {pool.storage_mb} for one run" if pool.storage_mb else "offers no storage"
         lacking.append(Problem("requirements.storage_mb", f"pool {pool.name} {has}"))
     if needs.seconds > pool.longest_seconds:
-        lacking.append(Problem("timeout_seconds", f"pool {pool.name} runs at most {pool.longest_seconds} s at a time"))
+        lacking.append(Problem("timeout_seconds", f"pool {pool.name} allows {pool.longest_seconds} s for an attempt"))
     return lacking
 
 

@@ -1,7 +1,7 @@
 """What the core asks of an engine: the store of runs, queues, blobs, the clock, and performers of targets.
 
 Both engines implement them and pass one contract suite. A method that calls something outside of the process may raise
-`Unavailable` after its bounded retries. A write that raised it may have happened all the same.
+`Unavailable` after its bounded retries. A write that raised it may have happened anyway.
 """
 
 from collections.abc import Mapping, Sequence
@@ -166,7 +166,7 @@ class RunStore(Protocol):
     def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
         """Return entries of a partition of the listing index, the latest first, and whether there may be more.
 
-        `after` has the creation time and the id of the last entry before them, whose job may be gone by now.
+        `after` has the creation time and the id of the last entry before them, whose job may no longer exist.
         """
 
 
@@ -213,7 +213,7 @@ class ListedBlobs(Blobs, Protocol):
         """Return the first keys with this prefix that come after a key, in order."""
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete these blobs. A key without a blob is no error."""
+        """Delete these blobs. A key without a blob is not an error."""
 
 
 Where = tuple[str, Priority]
@@ -264,7 +264,7 @@ class Answer:
 
     @property
     def outcome(self) -> str:
-        """The outcome of the attempt as its record has it."""
+        """The outcome of the attempt, as in its record."""
         if self.ok:
             return "succeeded"
         return "lost" if self.lost else "released" if self.handed_back else "failed"
@@ -277,7 +277,7 @@ RESULT_BYTES: Final = 1024 * 1024
 class Performer(Protocol):
     """Code that calls one type of target.
 
-    It never raises because of the target's behaviour, takes no longer than the call's time-out, and ends soon when it
+    It never raises because of the target's behaviour, takes no longer than the call's timeout, and ends soon when it
     is asked to stop, whatever the target does.
     """
 
@@ -359,7 +359,7 @@ class RunQueues(Protocol):
         """
 
     def delete(self, received: Received) -> None:
-        """Delete a message. Nothing happens when it is gone, or when another worker has received it by now."""
+        """Delete a message. Nothing happens when it is gone, or when another worker has received it since."""
 
     def hide(self, received: Received, milliseconds: int) -> None:
         """Give a received message back to its queue. It is visible again after this time (at most 12 h)."""

@@ -55,13 +55,13 @@ class LatestProgress:
 def report_of(fraction: float | None, text: str | None) -> ProgressReport:
     """Return the report that a handler makes. A wrong value must not fail its work as long as it has the right type.
 
-    A fraction outside of 0 to 1 becomes 0 or 1, one that is no number becomes unknown, and a long text is cut. Raise
+    A fraction outside of 0 to 1 becomes 0 or 1, one that is not a number becomes unknown, and a long text is cut. Raise
     TypeError for values of other types.
     """
     if fraction is not None and not _is_number(fraction):
         raise TypeError(f"the fraction of a progress must be a number from 0 to 1, not {type(fraction).__name__}")
     if text is not None and not isinstance(text, str):
-        raise TypeError(f"the text of a progress must be a text, not {type(text).__name__}")
+        raise TypeError(f"the text of a progress must be a string, not {type(text).__name__}")
     if fraction is None or math.isnan(fraction):
         return ProgressReport(None, short_text(text))
     return ProgressReport(min(1.0, max(0.0, float(fraction))), short_text(text))

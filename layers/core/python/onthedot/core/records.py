@@ -64,7 +64,7 @@ class Kind(StrEnum):
 
 
 STAMPING: Final = frozenset({Kind.RECURRING, Kind.EVENT})
-"""The kinds of jobs that have runs and are no runs themselves."""
+"""The kinds of jobs that have runs, but are not runs themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Record:
 
     # Definition and pool
     definition: Definition | None
-    """None for a stamped run: it runs with the present definition of its job."""
+    """None for a stamped run: it runs with the current definition of its job."""
     priority: Priority
     pool: str
     payload: str | None = None
@@ -141,7 +141,7 @@ class Record:
     slot: str | None = None
     """The partition of the due index that the record is in."""
     generation: str
-    """Random value of the present scheduling. Messages of an earlier scheduling carry another value and are ignored."""
+    """Random value of the current scheduling. Messages from an earlier one carry another value and are ignored."""
     claim_token: str | None = None
     """`tick/nonce` of the dispatcher that claimed, stamped or resent the run last."""
     resends: int = 0
@@ -163,7 +163,7 @@ class Record:
     waited_why: str | None = None
     """Why that gate refused it, in words: it was paused, or its places were in use. None: its rate was used up."""
     start_within_seconds: int | None = None
-    """Of a job: a run that has not started so long after its first fire time is skipped."""
+    """Of a job: a run that has not started this long after its first fire time is skipped."""
     start_by: int | None = None
     # Changes
     version: int | None = None
@@ -176,9 +176,9 @@ class Record:
     # Recurring job
     recurrence: Recurrence | None = None
     schedule_version: int | None = None
-    """Number of the present schedule. A dispatcher that planned stamps by an earlier one cannot advance the job."""
+    """Number of the current schedule. A dispatcher that planned stamps by an earlier one cannot advance the job."""
     scheduled_since: int | None = None
-    """First fire time of the present schedule. Every fire time from here on has a recorded outcome."""
+    """First fire time of the current schedule. Every fire time from here on has a recorded outcome."""
     accounted_until: int | None = None
     """Every fire time up to this one has a run or a skipped range."""
     given_up: str | None = None
@@ -194,7 +194,7 @@ class Record:
     # Event job
     pattern: str | None = None
     pattern_entry: str | None = None
-    """Name of the index entries of the present pattern. Each pattern that the job gets has a new name."""
+    """Name of the index entries of the current pattern. Each pattern that the job gets has a new name."""
 
     # Dependencies
     parents: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ class Record:
     key: str | None = None
     # Attempts
     attempt: int = 0
-    """Number of starts. It is a fencing token: a worker with an older number cannot write any more."""
+    """Number of starts. It is a fencing token: a worker with an older number can no longer write."""
     attempt_token: str | None = None
     """Random value of the last start. A worker whose reply was lost recognises its own start by it."""
     worker: str | None = None
@@ -222,7 +222,7 @@ class Record:
     lease_until: int | None = None
     """End of the lease of the running attempt. Without a heartbeat the attempt is lost some time after it."""
     timeout_seconds: int | None = None
-    """The time-out of the last start of a stamped run, from the definition of its job at that time."""
+    """The timeout of the last start of a stamped run, from the definition of its job at that time."""
     progress: ProgressReport | None = None
     cancel_requested: int | None = None
     failures: int = 0

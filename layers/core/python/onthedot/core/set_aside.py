@@ -1,7 +1,7 @@
-"""Set aside the records that a pass cannot read or handle, and take them up again.
+"""Set aside the records that a pass cannot read or handle, and put them back later.
 
-Such a record leaves its slot, so that it stops no other run and progress goes on. It keeps all its other values. It is
-in the aside slot of its shard until a version can read it, or an operator repairs it.
+Such a record leaves its slot, so that it does not stop other runs and progress goes on. It keeps all its other values.
+It stays in the aside slot of its shard until a version can read it, or an operator repairs it.
 """
 
 import logging
@@ -28,7 +28,7 @@ UNHANDLED_MS: Final = 3_600_000
 
 
 def set_aside(engine: Core, counts: Counter[str], slot: str, faults: Mapping[str, str], deadline: Deadline) -> bool:
-    """Set aside these records of a slot, each with its fault, as far as there is time. Return whether none is left."""
+    """Set aside these records of a slot, each with its fault, while time is left. Return whether all were."""
     whole = True
     for run_id, why in faults.items():
         if not deadline.allows(engine.clock.now()):
@@ -45,11 +45,11 @@ def faults_of(unreadable: Iterable[Unreadable]) -> dict[str, str]:
 def fault_of(outcome: Outcome, move: Move | None = None) -> str | None:
     """Return why a record must be set aside after this answer to a move. None: it need not be.
 
-    A record that refuses a move whose condition it meets, as it was read, would refuse it for ever.
+    A record that met the condition of a move when it was read, and still refuses it, would refuse it forever.
     """
     current = outcome.current if isinstance(outcome, Refused) else None
     if current is not None and move is not None and move.expect.is_met_by(current):
-        return f"{UNHANDLED}it refuses to change though nothing has changed it, so a stored value has a wrong type"
+        return f"{UNHANDLED}it refuses to change although nothing else changed it, so a stored value has the wrong type"
     if isinstance(outcome, Refused) and outcome.unreadable is not None:
         return outcome.unreadable.why
     if isinstance(outcome, Undecided) and outcome.permanent:
@@ -77,10 +77,10 @@ def take_up(
     unhandled_ms: int = UNHANDLED_MS,
     whole: bool = False,
 ) -> None:
-    """Put the records of the aside slot that can be read now back into the slots of their passes.
+    """Put the records of the aside slot that can be read again back into their slots.
 
-    A look goes on while all records that it finds return, or with `whole`. Count those that stay as `aside`, for the
-    alarm.
+    Go on while every record on a page goes back, or to the end with `whole`. Count those that stay as `aside`, for
+    the alarm.
     """
     cursor: str | None = None
     while True:
@@ -100,7 +100,7 @@ def take_up(
 
 
 def _in_turn(ids: Sequence[str], now: int) -> Iterator[Sequence[str]]:
-    """Yield some ids at a time, each time from another one, so that unreadable records do not hide the others."""
+    """Yield a few ids at a time, starting elsewhere at each look, so that unreadable records do not hide the others."""
     first = bucket_of(now) // BUCKETS_BETWEEN * READ_AT_ONCE % max(1, len(ids))
     turned = [*ids[first:], *ids[:first]]
     return (turned[start : start + READ_AT_ONCE] for start in range(0, len(ids), READ_AT_ONCE))

@@ -9,7 +9,7 @@ A retired shard gets no more ticks, so no writer may put a record there unnotice
   after, it raises the number again, and ticks go on in the next minute.
 - No other process puts a record from elsewhere into these shards. A record that is there already may move from slot to
   slot inside its shard, past a read of the index: when it is claimed, and when it is set aside. All other moves choose
-  the shard anew. These are two moves, so one of three reads finds it.
+  a new shard. These are two moves, so one of three reads finds it.
 """
 
 import json

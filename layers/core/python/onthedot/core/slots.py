@@ -85,7 +85,7 @@ def watch_slot(shard: int, due: int, now: int) -> str:
 class Deployment:
     shards: int
     lookahead: int
-    """Number of whole buckets after the present one whose runs the dispatcher sends ahead of time."""
+    """Number of whole buckets after the current one whose runs the dispatcher sends ahead of time."""
     history_days: int
     backlog_limit: int = 50_000
     """When more messages than this wait in a queue, the dispatcher claims no more runs for it."""

@@ -194,7 +194,7 @@ def _undo(chunk: Chunk, job: Record, plan: Stamping) -> set[str]:
 
 JOBS_PER_READ: Final = 100
 WRITES_PER_CHUNK: Final = 400
-"""Most writes of a chunk before its jobs advance. A job with more is a chunk of its own."""
+"""The most writes of a chunk before its jobs advance. A job with more is a chunk of its own."""
 PLANNING_MS: Final = 5_000
 """Longest time to plan a chunk. Reading the records of a job with missed times takes time."""
 SENDING_MS: Final = 3_000
@@ -262,7 +262,7 @@ def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
 
 
 def _send(work: _Work, runs: Sequence[Record]) -> int:
-    """Send the runs, even if the time is over just now, because the jobs have advanced. Return how many are unsent."""
+    """Send the runs, even if time has just run out, because the jobs have advanced. Return how many are unsent."""
     deadline = Deadline(max(work.deadline.at, work.engine.clock.now() + SENDING_MS))
     try:
         return send_runs(work.engine, runs, deadline) if runs else 0
@@ -287,7 +287,7 @@ def _plan_chunk(work: _Work, jobs: deque[Record]) -> Chunk:
 
 
 def _plan(work: _Work, job: Record, now: int) -> Stamping | None:
-    """Plan one job. A job for which this fails is left, with the reason, and stops no other."""
+    """Plan one job. A job for which this fails is left, with the reason, and does not stop the others."""
     engine = work.engine
     try:
         job = store_given_up(engine, job)

@@ -29,7 +29,7 @@ from onthedot.schedules.schedule import (
 )
 
 STAMPS_PER_PASS: Final = 400
-"""Most runs of one job in one pass: enough for a job that fires every second in the whole window."""
+"""The most runs of one job in one pass: enough for a job that fires every second in the whole window."""
 SKIPPED_WHY: Final = "skipped"
 _OTHER_PLAN: Final = "misfire: another dispatcher skipped this time"
 
@@ -175,9 +175,9 @@ def _due(schedule: Schedule, position: int, until: int, missed: Settled) -> list
 
 
 def _not_planned(runs: Mapping[int, Record], missed: Settled) -> tuple[int, list[Record]]:
-    """Return how many runs of missed times stay beside the plan, and the runs that must end without a start."""
+    """Return how many runs of missed times stay alongside the plan, and the runs that must end without a start."""
     last = -1 if missed.last is None else missed.last
-    # A run with a trigger is no stamp of a dispatcher: a client asked for it (backfill), so no policy ends it.
+    # A run with a trigger is not a stamp of a dispatcher: a client asked for it (backfill), so no policy ends it.
     stamped = {at: run for at, run in runs.items() if run.trigger is None}
     others = [run for at, run in stamped.items() if at <= last and at not in missed.run]
     ended = [run for run in others if run.status in SCHEDULED and run.attempt == 0]

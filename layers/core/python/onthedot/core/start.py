@@ -79,7 +79,7 @@ def keep_jobs_of(engine: Core, runs: Sequence[Record], deadline: Deadline) -> No
 @dataclass(frozen=True, slots=True)
 class MayStart:
     definition: Definition | None
-    """The job's present definition, without the payload of an event's run. None: the run carries its own definition."""
+    """The job's current definition, without the payload of an event's run. None: the run carries its own definition."""
     gates: tuple[str, ...] | None = None
     """The gates that the job names now. None: the run names its own."""
     turn: str | None = None
@@ -88,7 +88,7 @@ class MayStart:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The message is not needed any more and may be deleted."""
+    """The message is no longer needed and may be deleted."""
 
     what: str
     run: Record | None = field(default=None, compare=False, repr=False)
@@ -138,7 +138,7 @@ def _reroute(engine: Core, job: Record, message: RunMessage) -> Done:
     run = _dispatched_run(engine, message)
     if run is None:
         return Done("stale")
-    why = _as_redriven(run, f"its job needs workers of pool {job.pool} by now")
+    why = _as_redriven(run, f"its job now needs workers of pool {job.pool}")
     move = lifecycle.reroute(run, job.pool, now, why, generation=fresh_generation(), deployment=engine.deployment)
     moved = applied(run, move)
     if is_record_written(moved, engine.store.move(move)):
@@ -265,7 +265,7 @@ def start_run(
     if refusal is not None:
         return _dropped(engine, message, refusal) if isinstance(refusal, Done) else refusal
     if engine.clock.now() - began > LONGEST_CHECK_MS:
-        return Redeliver(ASK_AGAIN_MS, "the worker was stopped, and the job may name other gates by now")
+        return Redeliver(ASK_AGAIN_MS, "the worker was stopped, and the job may name other gates now")
     gates = message.gates if checked.gates is None else checked.gates
     permit = _ask(engine, message, gates, checked.turn, near_ms)
     if not isinstance(permit, Permit):

@@ -9,7 +9,7 @@ from onthedot.core.records import Record
 
 
 def last_start(due_at: int, seconds: int | None) -> int | None:
-    """Return the latest instant at which a run that is due at `due_at` may start. None: there is none."""
+    """Return the latest instant at which a run that is due at `due_at` may start. None if there is none."""
     return None if seconds is None else due_at + seconds * 1000
 
 

@@ -36,7 +36,7 @@ class Stop:
         return self._requested.wait(seconds)
 
     def on_ask(self, interrupt: Callable[[], None]) -> None:
-        """Call this when the stop is requested, or now if it was."""
+        """Call this when the stop is requested, or now if it already was."""
         with self._lock:
             already_requested = self._reason is not None
             self._interrupts.append(interrupt)

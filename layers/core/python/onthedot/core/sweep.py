@@ -146,7 +146,7 @@ def sweep_slot(work: Pass, slot: str) -> bool:
 
 
 def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
-    """Look at each gate by itself, and at none for long: a gate must not stop the others, nor the runs of the tick."""
+    """Look at each gate separately, and at none for long: a gate must not stop the others, nor the runs of the tick."""
     work = sweep.work
     for entry in entries:
         now = work.engine.clock.now()
@@ -268,7 +268,7 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
 
 
 def _give_back_places(sweep: Sweep, ended: Sequence[Record]) -> None:
-    """Give back the places of attempts that were lost, as far as there is time: a look frees the others when needed."""
+    """Give back the places of lost attempts while time is left: a look frees the others when needed."""
     work = sweep.work
     for run in ended:
         if not work.look_until.allows(work.engine.clock.now()):

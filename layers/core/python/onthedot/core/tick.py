@@ -31,10 +31,10 @@ _LOG: Final = logging.getLogger(__name__)
 CLAIMED_AHEAD: Final = 13
 """Buckets. A run that is due in the last one still has a delay below the 900 s of SQS."""
 LARGE_SLOT: Final = 1_000
-"""A slot with so many runs is claimed early, so that the writes of a midnight are spread."""
+"""A slot with this many runs is claimed early, so that the writes of a midnight are spread."""
 LOOKS_PART: Final = 2
-"""The sweep looks at gates for this part of the time that is left, so that gates stop no other pass. The rest of the
-gates is looked at when all passes are done."""
+"""The sweep looks at gates for this part of the time left, so that they do not hold up other passes. The remaining
+gates follow when all passes are done."""
 LEASE_SPARE_MS: Final = 10_000
 """A dispatcher that passes its deadline ends within this time."""
 
@@ -70,7 +70,7 @@ def dispatch_due(engine: Core, progress_store: ProgressStore, tick: Tick, deadli
 def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
     """Return whether the queue should deliver the tick again, because runs may be claimed and not sent.
 
-    It is done a second time at most: a queue that is gone must not double the work of its group for ever.
+    It is done a second time at most: a queue that is gone must not double the work of its group forever.
     """
     return bool(counts["busy"] if tick.redelivered else counts["unsent"] or counts["slot_failed"])
 
@@ -182,7 +182,7 @@ def guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
         return step()
     except Exception as error:  # noqa: BLE001 - whatever is wrong with this slot, the others must be visited
         work.counts["slot_failed"] += 1
-        # A service that fails is no fault of ours, so its log needs no traceback.
+        # A service that fails is not a fault of ours, so its log needs no traceback.
         traceback = None if isinstance(error, Unavailable) else error
         _LOG.error("slot_failed", extra={"slot": what, "error": str(error)}, exc_info=traceback)
         return False

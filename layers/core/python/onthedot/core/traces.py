@@ -20,7 +20,7 @@ _PARENT: Final = re.compile(r"(?:^|;)\s*Parent=([0-9a-f]{16})", re.ASCII)
 
 
 def read_traceparent(header: str | None) -> str | None:
-    """Return the trace of a header. None: there is none, or it is not valid, and a new trace begins."""
+    """Return the trace of a header. None if there is none, or if it is not valid: then a new trace begins."""
     match = _TRACEPARENT.fullmatch((header or "").strip())
     if match is None:
         return None

@@ -32,7 +32,7 @@ class Waker:
 
 
 def seconds_until(instant: float) -> float | None:
-    """Return the time-out of a selector that waits until an instant of the monotonic clock. None: for ever."""
+    """Return the timeout of a selector that waits until an instant of the monotonic clock. None: forever."""
     if instant <= 0:
         return 0.0
     return None if instant == math.inf else max(instant - time.monotonic(), 0.0)

@@ -42,12 +42,12 @@ def gate_entry(gate: str, slot: str, due_at: int) -> SlotEntry:
     try:
         tenant = GateId.read(gate).tenant
     except ValueError as error:
-        raise UnreadableRecord(Unreadable(gate, f"it is no gate: {error}", kind=Kind.GATE, slot=slot)) from error
+        raise UnreadableRecord(Unreadable(gate, f"it is not a gate: {error}", kind=Kind.GATE, slot=slot)) from error
     return SlotEntry(gate, slot, due_at, "", tenant, Priority.MEDIUM, "", Kind.GATE)
 
 
 def read_each(stored: Iterable[Stored], read: Callable[[Stored], Item]) -> tuple[list[Item], list[Unreadable]]:
-    """Read each stored value by itself. Return the values that can be read, and the facts about the others."""
+    """Read each stored value separately. Return the values that can be read, and the facts about the others."""
     items: list[Item] = []
     faulty: list[Unreadable] = []
     for one in stored:
@@ -62,7 +62,7 @@ def _text(record: Mapping[str, Any], name: str) -> str:
     if record[name] is None:
         raise ValueError(f"it has no {name}")
     if not isinstance(record[name], str):
-        raise TypeError(f"its {name} is no text")  # no move that expects the text would ever be applied
+        raise TypeError(f"its {name} is not text")  # no move that expects the text would ever be applied
     return str(record[name])
 
 
@@ -73,7 +73,7 @@ def _entry_fault(record: Mapping[str, Any], error: Exception) -> Unreadable:
 
 
 LONGEST_LABEL: Final = 300
-"""Most characters of a label. A longer one would make each write of the job dearer."""
+"""The most characters of a label. A longer one would make each write of the job cost more."""
 
 
 def label_of(definition: Definition) -> str | None:
@@ -84,6 +84,6 @@ def label_of(definition: Definition) -> str | None:
 
 
 def read_label(label: str) -> tuple[str | None, dict[str, str]]:
-    """Return the name and the tags in a label. Raise ValueError, TypeError or AttributeError when it is none."""
+    """Return the name and the tags in a label. Raise ValueError, TypeError or AttributeError when it is not a label."""
     content = json.loads(label)
     return content.get("name"), {str(key): str(value) for key, value in content.get("tags", {}).items()}

@@ -10,7 +10,7 @@ from onthedot.core.records import TERMINAL, Record
 from onthedot.engines.store_around import StoreAround
 
 MOST_RECORDS: Final = 10_000
-"""Most records that are remembered. When there are more, all are forgotten and read again."""
+"""The most records that are remembered. When there are more, all are forgotten and read again."""
 
 
 class QuietStore(RunStore, Protocol):

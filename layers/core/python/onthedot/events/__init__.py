@@ -4,7 +4,7 @@ In: a pattern has entries in an index, one for each pair of source and detail-ty
 none. An event reads at most four partitions, however many patterns are stored. Entries are written before the job and
 removed after it; a stale entry is harmless, because the job is read consistently and its own pattern decides. The
 run's id is made of the job, the event's time and the event's id, so an event that arrives twice runs once. A job that
-cannot be read stops no other: the others get their runs, then the event is put away with the reason.
+cannot be read does not stop the others: the others get their runs, then the event is put away with the reason.
 
 Out: every move increments `revision` in the same write. The table's stream feeds the publisher, filtered to ends
 unless the stage publishes all changes. The publisher reports the first record that the bus did not take, and Lambda

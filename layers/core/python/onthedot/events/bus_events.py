@@ -40,7 +40,7 @@ def take_event(engine: Engine, tenant: str, document: Any, deadline: Deadline) -
     Raise BadEvent, and Unavailable when it must be delivered again.
     """
     event = _read(document)
-    if document["source"] == SOURCE:  # or a job could trigger itself for ever
+    if document["source"] == SOURCE:  # or a job could trigger itself forever
         return []
     if document["detail-type"] == SUBMIT:
         return [_unless_refused(lambda: _submit(engine, tenant, event))]
@@ -58,7 +58,7 @@ def take_event(engine: Engine, tenant: str, document: Any, deadline: Deadline) -
 
 def _read(document: Any) -> Event:
     if not isinstance(document, dict) or not all(isinstance(document.get(name), str) for name in _ENVELOPE):
-        raise BadEvent(f"no event: an object with {', '.join(_ENVELOPE)} and detail was expected")
+        raise BadEvent(f"not an event: expected an object with {', '.join(_ENVELOPE)} and detail")
     _refuse_unfit({name: value for name, value in document.items() if name != "detail"})
     try:
         return Event(document["id"], parse_instant(document["time"]), document)

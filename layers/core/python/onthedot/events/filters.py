@@ -20,10 +20,10 @@ _TOKEN: Final = re.compile(r"\\[*\\]|[^\\]", re.DOTALL)
 
 def wildcard_fault(argument: Any) -> str:
     if not isinstance(argument, str):
-        return "must be a text"
+        return "must be a string"
     tokens = _TOKEN.findall(argument)
     if "".join(tokens) != argument:
-        return "a backslash stands only before * or another backslash"
+        return "a backslash is allowed only before * or another backslash"
     if any(pair == ("*", "*") for pair in pairwise(tokens)):
         return "two wildcards must not follow each other"
     return ""
@@ -100,7 +100,7 @@ def equal(expected: Any, value: Any) -> bool:
 def fault_of(written: dict[str, Any]) -> str:
     """Return the fault of a filter as a user wrote it, or an empty text."""
     if len(written) != 1:
-        return f"a filter has exactly one name, this has {len(written)}"
+        return f"a filter has exactly one name; this one has {len(written)}"
     [(name, argument)] = written.items()
     known = FILTERS.get(name)
     return known.fault(argument) if known else f"unknown filter {name!r}: {_hint(name)}"
@@ -118,18 +118,18 @@ def _hint(name: str) -> str:
     close = get_close_matches(name, FILTERS, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
-    return f"a list holds plain values and the filters {', '.join(FILTERS)}; a nested object stands without brackets"
+    return f"a list contains plain values and the filters {', '.join(FILTERS)}; write a nested object without brackets"
 
 
 def _text_fault(argument: Any) -> str:
-    return "" if isinstance(argument, str) else "must be a text"
+    return "" if isinstance(argument, str) else "must be a string"
 
 
 def _part_fault(argument: Any) -> str:
     """Check the argument of `prefix` and `suffix`, which may ignore case."""
     if isinstance(argument, dict):
         if list(argument) != ["equals-ignore-case"] or not isinstance(argument["equals-ignore-case"], str):
-            return 'must be a text or {"equals-ignore-case": text}'
+            return 'must be a string or {"equals-ignore-case": string}'
         return ""
     return _text_fault(argument)
 
@@ -140,7 +140,7 @@ def _numeric_fault(argument: Any) -> str:
     if any(sign not in _COMPARE for sign in argument[::2] if isinstance(sign, str)):
         return f"knows only the operators {', '.join(_COMPARE)}"
     if not all(isinstance(sign, str) for sign in argument[::2]) or not all(map(is_number, argument[1::2])):
-        return "alternates operators and finite numbers"
+        return "must alternate operators and finite numbers"
     return _range_fault(*argument) if len(argument) == 4 else ""
 
 
@@ -202,7 +202,7 @@ def _but_fault(argument: Any) -> str:
     values = argument if isinstance(argument, list) else [argument]
     if values and (all(isinstance(v, str) for v in values) or all(map(is_number, values))):
         return ""
-    return "must be a text, a number, a list of texts, a list of numbers, or a filter of texts"
+    return "must be a string, a number, a list of strings, a list of numbers, or a filter of strings"
 
 
 def _but_filter_fault(argument: dict[str, Any]) -> str:
@@ -211,7 +211,7 @@ def _but_filter_fault(argument: dict[str, Any]) -> str:
     [(name, texts)] = argument.items()
     texts = texts if isinstance(texts, list) else [texts]
     if not texts or not all(isinstance(text, str) for text in texts):
-        return f"{name} must be a text or a list of texts here"
+        return f"{name} must be a string or a list of strings here"
     if "" in texts and name in {"prefix", "suffix"}:
         return f"an empty {name} would leave nothing to match"
     return next(filter(None, (_BUT[name].fault(text) for text in texts)), "")

@@ -96,7 +96,7 @@ class Handled:
 
     @contextmanager
     def apart(self, job_id: str) -> Iterator[None]:
-        """Note an error about one job, so that it stops no other job."""
+        """Note an error about one job, so that it does not stop other jobs."""
         try:
             yield
         except Unavailable as error:
@@ -112,7 +112,7 @@ def first_seen(engine: Engine, tenant: str, event_id: str, time: int) -> int:
 
 
 def handle_event(engine: Engine, tenant: str, event: Event, deadline: Deadline) -> Handled:
-    """Stamp and send a run for each matching job. A job that cannot be read stops no other.
+    """Stamp and send a run for each matching job. A job that cannot be read does not stop the others.
 
     Raise Unavailable when not every matching job has its run by the deadline. When the event is delivered again, its
     handler makes the missing runs.
@@ -198,7 +198,7 @@ def _run(engine: Engine, job: Record, event: Event, payloads: Payloads) -> Recor
 
 
 def _stamp(engine: Engine, event: Event, runs: Sequence[Record], handled: Handled, deadline: Deadline) -> None:
-    """Store and send the runs. A run whose storing is undecided or refused stops no other."""
+    """Store and send the runs. A run whose storing is undecided or refused does not stop the others."""
     outcomes = engine.store.create_many(runs, deadline) if runs else []
     to_send: list[Record] = []
     for run, outcome in zip(runs, outcomes, strict=True):

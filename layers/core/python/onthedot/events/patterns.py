@@ -72,9 +72,9 @@ def _through(
 
 
 LARGEST: Final = 4096
-"""Most bytes of a pattern as JSON."""
+"""The most bytes of a pattern as JSON."""
 MOST_BRANCHES: Final = 1000
-"""Most combinations of the alternatives of all `$or`s."""
+"""The most combinations of the alternatives of all `$or`s."""
 _MISSING: Final = object()
 
 
@@ -83,10 +83,10 @@ def check(pattern: Any) -> list[Problem]:
     if not isinstance(pattern, dict) or not pattern:
         return [Problem("", "an event pattern is an object with at least one field")]
     if deeper_than(DEEPEST, pattern):
-        return [Problem("", f"an event pattern is at most {DEEPEST} levels deep")]
+        return [Problem("", f"an event pattern may be at most {DEEPEST} levels deep")]
     size = len(json_text.to_text(pattern).encode("utf-8", "surrogatepass"))
     if size > LARGEST:
-        return [Problem("", f"an event pattern has at most {LARGEST} bytes, this one has {size}")]
+        return [Problem("", f"an event pattern may have at most {LARGEST} bytes; this one has {size}")]
     return list(_check_object(pattern, "")) or _check_branches(pattern)
 
 
@@ -131,13 +131,13 @@ def _check_list(matchers: list[Any], path: str) -> Iterator[Problem]:
             if fault:
                 yield Problem(at(here, next(iter(one))) if len(one) == 1 else here, fault)
         elif not is_value(one):
-            yield Problem(here, "must be a text, a finite number, true, false, null or a filter")
+            yield Problem(here, "must be a string, a finite number, true, false, null or a filter")
 
 
 def _check_branches(pattern: dict[str, Any]) -> list[Problem]:
     count = count_branches(pattern)
     if count > MOST_BRANCHES:
-        return [Problem("", f"$or makes {count} combinations, at most {MOST_BRANCHES} are allowed")]
+        return [Problem("", f"$or makes {count} combinations; at most {MOST_BRANCHES} are allowed")]
     # AWS uses the last one, which is never what a user means.
     twice: list[tuple[str, ...]] = []
     _through(pattern, (), [{}], twice)

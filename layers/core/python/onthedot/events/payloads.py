@@ -16,7 +16,7 @@ from onthedot.core.records import Definition, Record
 from onthedot.core.schema import EVENT_PAYLOADS, blobs_of
 
 MOST_PICKS: Final = 100
-"""Most paths in a template. Each may pick the whole event, and a small template must not make a huge payload."""
+"""The most paths in a template. Each may pick the whole event, and a small template must not make a huge payload."""
 
 _STEP: Final = r"\.([^\s.\[\]()*?,'\"$\\]+)|\[([0-9]{1,6})\]"
 _STEPS: Final = re.compile(_STEP)
@@ -25,12 +25,13 @@ _PATH: Final = re.compile(rf"\$(?:{_STEP})*")
 
 def check_template(template: Any) -> list[Problem]:
     if deeper_than(DEEPEST, template):
-        return [Problem("", f"a payload that picks from an event is at most {DEEPEST} levels deep")]
+        return [Problem("", f"a payload that picks from an event may be at most {DEEPEST} levels deep")]
     texts = [(path, text) for path, text in _texts(template, "") if text[:1] == "$" and text[:2] != "$$"]
     if len(texts) > MOST_PICKS:
-        return [Problem("", f"a payload picks at most {MOST_PICKS} times from an event, this one {len(texts)} times")]
+        problem = f"a payload may pick at most {MOST_PICKS} times from an event; this one picks {len(texts)}"
+        return [Problem("", problem)]
     return [
-        Problem(path, f"{_short(text)} is no path such as $.detail.items[0].name; begin a literal with $$")
+        Problem(path, f"{_short(text)} is not a path such as $.detail.items[0].name; begin a literal with $$")
         for path, text in texts
         if not _PATH.fullmatch(text)
     ]
@@ -42,7 +43,7 @@ def pick(template: Any, event: dict[str, Any]) -> Any:
     Raise ValueError for a template that is too deep.
     """
     if deeper_than(DEEPEST, template):
-        raise ValueError(f"a payload template is at most {DEEPEST} levels deep")
+        raise ValueError(f"a payload template may be at most {DEEPEST} levels deep")
     return _pick(template, event)
 
 
@@ -104,7 +105,7 @@ class Payloads:
         """Return the run with its payload. Raise PayloadTooLarge or Unavailable."""
         content = json_text.to_bytes(self._picked(job.definition))
         if len(content) > LARGEST:
-            raise PayloadTooLarge(f"its payload would have {len(content):,} bytes, and {LARGEST:,} are allowed")
+            raise PayloadTooLarge(f"its payload would have {len(content):,} bytes, but at most {LARGEST:,} are allowed")
         return _kept(self._blobs, run, content, self._stored)
 
     def _picked(self, definition: Definition | None) -> Any:

@@ -35,7 +35,8 @@ def publish_changes(
     """Publish the events of these changes.
 
     The first change that was not published is published again, together with all changes that follow it. Subscribers
-    recognise a repeated event by its version. An event that the bus will never take is logged, and delays no other.
+    recognise a repeated event by its version. An event that the bus will never take is logged, and does not delay the
+    others.
     """
     made, refused = _events(changes, options)
     answers = bus.publish([event for _, event in made], deadline)

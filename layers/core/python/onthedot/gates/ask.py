@@ -70,7 +70,7 @@ def ask_gates(
     for _ in range(TRIES):
         began = engine.clock.now()
         if began - first > ASK_MS + near_ms:
-            break  # this process was stopped, and the job may name other gates by now
+            break  # this process was stopped, and the job may name other gates now
         gates = limited_gates(engine, message.tenant, named)
         asking = Asking(engine, message, token, gates, engine.clock.now(), newcomer, near_ms)
         refusal = _ask(asking)
@@ -150,7 +150,7 @@ def _take_place(asking: Asking, each: LimitedGate, limit: int) -> GateState | No
             return state
         if not is_list_empty(asking.engine, each.seen(state)):
             return state
-        # Runs waited a moment ago, and none waits any more. The flag stays: a run may be on its way to the list.
+        # Runs waited a moment ago, and none is waiting now. The flag stays: a run may be on its way to the list.
         newcomer = False
     return state
 

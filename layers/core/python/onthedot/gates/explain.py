@@ -29,9 +29,9 @@ from onthedot.gates.state import GateState, Holder
 from onthedot.gates.waiting import is_before
 
 MOST_HOLDERS: Final = 10
-"""Most attempts that are read to find out when places became free."""
+"""The most attempts that are read to find out when places became free."""
 WAITED_MS: Final = 2_000
-"""An attempt that got its place so long after its time had waited for it."""
+"""An attempt that got its place this long after its time had waited for it."""
 
 
 def read_gate_facts(engine: Engine, run: Record, now: int) -> GateFacts | None:

@@ -1,6 +1,6 @@
 """Explain what a run waits for at a gate: which gate, which runs have its places, and how many wait before it.
 
-About when it goes is said only by a rate, or by places that became free lately. How long the present attempts will run
+About when it goes is said only by a rate, or by places that became free lately. How long the current attempts will run
 is not known.
 """
 
@@ -19,14 +19,14 @@ from onthedot.gates.limits import GateLimits
 from onthedot.gates.state import GateState
 
 MOST_COUNTED: Final = 1_000
-"""Most waiting runs that are counted."""
+"""The most waiting runs that are counted."""
 MOST_NAMED: Final = 2
 """Holders of places that a reason names."""
 LEAST_FREED: Final = 3
 """Places that must have become free lately for an estimate."""
 FREED_LATELY_MS: Final = 600_000
 _LONGEST_PAUSE: Final = 2
-"""An estimate counts only if the last place became free at most so many intervals ago."""
+"""An estimate counts only if the last place became free at most this many intervals ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class HeldPlace:
 @dataclass(frozen=True, slots=True)
 class GateFacts:
     limits: GateLimits | None
-    """None: the gate limits nothing any more."""
+    """None: the gate no longer limits anything."""
     state: GateState
     in_use: int
     before: int
@@ -64,7 +64,7 @@ def waits_at(gate: GateId, priority: Priority, facts: GateFacts | None, now: int
     if facts is None:
         return Reason("waits_at_gate", f"waits at {name_of(gate)}")
     if facts.limits is None:
-        return Reason("waits_at_gate", f"waits at {name_of(gate)}, which limits nothing any more: it goes on soon")
+        return Reason("waits_at_gate", f"waits at {name_of(gate)}, which no longer limits anything: it starts soon")
     stopped = why_stopped(gate, facts.limits)
     late = _too_late(facts, now)
     if stopped is not None:
@@ -89,7 +89,7 @@ def will_wait_at(gate: GateId, limits: GateLimits) -> Reason | None:
 
 def has_instant_at(gate: GateId, at: int) -> Reason:
     """Return when a run that came too soon for a rate, or was woken for an instant of it, may start."""
-    return Reason("has_instant", f"{name_of(gate)} lets it start at {format_instant(at)}, by its rate")
+    return Reason("has_instant", f"{name_of(gate)} lets it start at {format_instant(at)}, under its rate")
 
 
 def why_stopped(gate: GateId, limits: GateLimits) -> str | None:
@@ -107,7 +107,7 @@ def nothing_starts(gate: GateId, limits: GateLimits) -> str:
 
 
 def _set_when(gate: GateId, limits: GateLimits) -> str:
-    """Say who set the limits, and when, as far as it is known. A tenant does not see the name of an admin's token."""
+    """Say who set the limits, and when, if that is known. A tenant does not see the name of an admin's token."""
     by = "" if limits.put_by is None or gate.name == TENANT else f" by {limits.put_by}"
     return f" (set{by} at {format_instant(limits.put_at)})" if limits.put_at else ""
 
@@ -169,7 +169,7 @@ def _waiting(number: int, of_priority: str = "") -> str:
 def _too_late(facts: GateFacts, now: int) -> list[str]:
     if facts.start_by is None or not is_over(facts.start_by, now):
         return []
-    over = f"its time to start was over at {format_instant(facts.start_by)}"
+    over = f"its time to start ended at {format_instant(facts.start_by)}"
     return [f"{over}, so it ends SKIPPED when its turn comes (start_within_seconds)"]
 
 

@@ -49,21 +49,21 @@ class GateFields(Fields):
     in_flight: Annotated[
         int | None,
         Field(
-            description="most attempts that run at a time; 0 stops the gate",
+            description="how many attempts may run at a time; 0 stops the gate",
             json_schema_extra=_bounds(0, MOST_IN_FLIGHT),
         ),
     ] = None
     per_second: Annotated[
         float | None,
         Field(
-            description=f"most starts a second; 0 stops the gate, and more than that is {LEAST_PER_SECOND} or more",
+            description=f"how many may start per second: at least {LEAST_PER_SECOND}, or 0, which stops the gate",
             json_schema_extra=_bounds(0, MOST_PER_SECOND),
         ),
     ] = None
     burst: Annotated[
         int | None,
         Field(
-            description="starts at once after a quiet time (1); only with per_second",
+            description="how many may start at once after a quiet period (1); only with per_second",
             json_schema_extra=_bounds(1, MOST_BURST),
         ),
     ] = None
@@ -79,7 +79,7 @@ class TenantLimitsFields(GateFields):
     weight: Annotated[
         int | None,
         Field(
-            description="share of the tenant beside tenants of weight 1 (1)",
+            description="share of the tenant, relative to tenants of weight 1 (1)",
             json_schema_extra=_bounds(1, MOST_WEIGHT),
         ),
     ] = None

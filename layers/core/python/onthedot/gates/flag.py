@@ -21,7 +21,7 @@ def flag_gate(
 ) -> GateState:
     """Flag the gate for runs of this priority. A run may go on its list until 30 s after the flag's time.
 
-    `state` is the state if the caller has read it just now. `soon`: a tick must look within two minutes, also if the
+    `state` is the state if the caller has just read it. `soon`: a tick must look within two minutes, also if the
     gate is flagged already and its next look is far. Raise Unavailable.
     """
     state = engine.gates.read(gate) if state is None else state

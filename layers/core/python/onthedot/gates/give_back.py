@@ -17,7 +17,7 @@ _LOG: Final = logging.getLogger(__name__)
 NO_PAGE: Final = "-"
 """Stands for the page of a gate that has no places, because it limits the rate only."""
 ASKED: Final = "@"
-"""Stands before the time at which the attempt asked for its places, which a run keeps beside them."""
+"""Stands before the time at which the attempt asked for its places, which a run keeps next to them."""
 
 
 def _asked(held: Iterable[str], default: int) -> int:

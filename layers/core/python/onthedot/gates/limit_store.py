@@ -66,7 +66,7 @@ class LimitsStore:
 
     def _read(self, _: None) -> Limits:
         tenants: dict[str, TenantLimits] = {}
-        # Earlier versions stored marks of throttled tenants beside the items that have this prefix.
+        # Earlier versions stored marks of throttled tenants next to the items that have this prefix.
         for item in whole(self._items.query, LIMITS_PARTITION, begins=TENANT_PREFIX, may_lag=True):
             try:
                 tenants[item.key.sort.removeprefix(TENANT_PREFIX)] = limits_of(TenantLimits, _text(item))

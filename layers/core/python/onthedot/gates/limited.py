@@ -45,7 +45,7 @@ def limits_of(engine: Engine, gate: GateId) -> GateLimits | None:
 def _turn(engine: Engine, job_id: str) -> GateLimits | None:
     """Return the limits of a job's turn: one run at a time.
 
-    None: the runs of the job need not wait, or the job does not schedule them any more. Then each is checked again.
+    None: the runs of the job need not wait, or the job no longer schedules them. Then each is checked again.
     """
     job = engine.store.get(job_id)
     if job is None or job.status not in (Status.ACTIVE, Status.COMPLETED) or job.recurrence is None:

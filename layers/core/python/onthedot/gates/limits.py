@@ -21,7 +21,7 @@ MOST_PER_SECOND: Final = 200.0
 LEAST_PER_SECOND: Final = 0.0001
 MOST_BURST: Final = 10_000
 MOST_QUIET_SECONDS: Final = 30 * 24 * 3600
-"""Most seconds after which a whole burst may start again. A gate that nothing asks for longer is forgotten."""
+"""The most seconds after which a whole burst may start again. A gate that nothing asks for longer is forgotten."""
 MOST_WEIGHT: Final = 1_000
 MOST_GATES_OF_TENANT: Final = 1_000
 
@@ -31,9 +31,9 @@ class GateLimits:
     """The limits of a gate. A limit that is None does not limit."""
 
     in_flight: int | None = None
-    """Most attempts that run at a time. 0: none starts."""
+    """The most attempts that run at a time. 0: none starts."""
     per_second: float | None = None
-    """Most starts a second. 0: none starts."""
+    """The most starts a second. 0: none starts."""
     burst: int | None = None
     """Starts that may happen at once after a quiet time. None: 1."""
     paused: bool = False
@@ -55,7 +55,7 @@ class TenantLimits(GateLimits):
     """The limits of a tenant, which an operator sets, and the weight of the tenant in a claim pass."""
 
     weight: int = 1
-    """Share of the tenant in a claim pass, beside tenants of weight 1."""
+    """Share of the tenant in a claim pass, relative to tenants of weight 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,6 @@ def problems(limits: GateLimits) -> Iterator[Problem]:
     if limits.burst is not None and not 1 <= limits.burst <= MOST_BURST:
         yield Problem("burst", f"must be from 1 to {MOST_BURST:,}")
     elif limits.burst and limits.per_second and limits.burst > (most := int(limits.per_second * MOST_QUIET_SECONDS)):
-        yield Problem("burst", f"must be at most the starts of 30 days at this per_second; give {most:,} or less")
+        yield Problem("burst", f"must not exceed the starts of 30 days at this per_second; give {most:,} or less")
     if isinstance(limits, TenantLimits) and not 1 <= limits.weight <= MOST_WEIGHT:
         yield Problem("weight", f"must be from 1 to {MOST_WEIGHT:,}")

@@ -44,7 +44,7 @@ _LOG: Final = logging.getLogger(__name__)
 LEAVE_MS: Final = 110_000
 """A flag may be taken away after this time: the 30 s within which a run goes on the list, and the lag of the index."""
 SETTLED_MS: Final = 60_000
-"""The pages are laid out for a lowered limit so long after it was set: no attempt knows another limit any more."""
+"""The pages are laid out for a lowered limit this long after it was set: no attempt then knows another limit."""
 STOPPED_BUCKETS: Final = 60
 """A gate at which nothing may start is looked at this seldom. A change of its limits brings the look nearer."""
 KEYS_MS: Final = 10_000
@@ -113,7 +113,7 @@ def _visit_key(engine: Engine, key: GateId, deadline: Deadline) -> Counter[str]:
         seen = see(engine, key)
         if seen.state.is_flagged:
             _look(engine, seen, deadline, counts)
-    except Exception as error:  # noqa: BLE001 - as each slot, each key is guarded by itself
+    except Exception as error:  # noqa: BLE001 - as each slot, each key is guarded separately
         look_failed(engine, key, keys_slot(key), error, counts)
     return counts
 

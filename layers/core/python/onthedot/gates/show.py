@@ -40,7 +40,7 @@ class NamedRuns:
 
 
 def read_named(engine: Engine, run_ids: Sequence[str]) -> NamedRuns:
-    """Read runs and their jobs, as far as they can be read in time."""
+    """Read the runs and their jobs that can be read in time."""
     deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
     ids = list(dict.fromkeys(run_ids))
     if not ids:
@@ -51,11 +51,11 @@ def read_named(engine: Engine, run_ids: Sequence[str]) -> NamedRuns:
 
 
 MOST_COUNTED: Final = 1_000
-"""Most waiting runs or keys that one call counts."""
+"""The most waiting runs or keys that one call counts."""
 MOST_NAMED: Final = 100
-"""Most holders and most waiting keys that one call names."""
+"""The most holders and most waiting keys that one call names."""
 MOST_WAITING: Final = 20
-"""Most waiting runs that one call names."""
+"""The most waiting runs that one call names."""
 READERS: Final = 16
 
 
@@ -115,7 +115,7 @@ def use_of(engine: Engine, gate: GateId) -> GateUse | None:
 
 
 def _uses(engine: Engine, gates: Sequence[GateId]) -> list[GateUse | None]:
-    """Read the uses side by side. One that cannot be read stops no other, and slow ones do not take too long."""
+    """Read the uses side by side, for a bounded time. One that cannot be read does not stop the others."""
     deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
 
     def read(gate: GateId) -> GateUse | None:

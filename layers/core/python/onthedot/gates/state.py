@@ -14,7 +14,7 @@ from onthedot.core.slots import DECISION_MS
 from onthedot.gates.limits import GateLimits
 
 PAGE: Final = 8
-"""Places of one page: so many holders and the rest of the state are less than 1 KB, unless the gate's name is long."""
+"""The places of a page. When all are taken, the state is still below 1 KB, unless the gate's name is long."""
 _STAMPED: Final = re.compile(r"job_([a-z0-9]+)\.(\d{15})(-.*)?")
 _WHOLE: Final = "="
 """Stands before a run's id that is not shortened."""
@@ -37,7 +37,7 @@ class Holder:
 
     @property
     def text(self) -> str:
-        """The holder as one text, as short as possible: a larger gate makes each write dearer."""
+        """The holder as one text, as short as possible: a larger gate makes each write cost more."""
         if not self.run_id:
             return self.token
         return f"{self.token}/{self.generation}/{_to_base36(self.at)}/{_shorter(self.run_id)}"
@@ -142,7 +142,7 @@ class GateAnswer:
 
 
 STARTED_AFTER_MS: Final = DECISION_MS + CLOCK_MARGIN_MS
-"""An attempt starts at most so long after it has got its place."""
+"""An attempt starts at most this long after it has got its place."""
 
 
 class Repair(Enum):

@@ -34,7 +34,7 @@ from onthedot.gates.state import GateAnswer, GateChange, GateState, Holder
 
 _DAY: Final = 24 * 3600
 KEPT_DAYS: Final = 30
-"""Days after the last write of a gate's state. No attempt runs so long, and a flagged gate is written every hour."""
+"""Days after the last write of a gate's state. No attempt runs that long, and a flagged gate is written every hour."""
 _HOLDERS: Final = "h"
 _PRIORITIES: Final = "p"
 NEXT_START: Final = "s"

@@ -118,7 +118,7 @@ def flag_queue(engine: Engine, pool: str, priority: Priority, now: int, state: G
 
 
 def is_queue_closed(engine: Engine, pool: str, priority: Priority, now: int) -> bool:
-    """Return whether the last tick that looked at the queue found it closed, as far as this process knows."""
+    """Return whether the last tick that looked at the queue found it closed, as this process knows it."""
     state = _seen(engine, pool, priority, now)
     return state.is_flagged and priority in state.priorities
 
@@ -127,7 +127,7 @@ def place_near(engine: Engine, run_id: str, placed: Placement, now: int, *, pool
     """Return where a new run goes: on the list of its queue instead of the direct path, if the queue is closed.
 
     The caller stores the run within `LISTING_MS`. When the gate of the queue cannot be read or flagged, the run goes
-    the direct path: its queue may take it all the same, and the sweep looks after it.
+    the direct path: its queue may take it anyway, and the sweep looks after it.
     """
     if placed.status is not Status.DISPATCHED or not is_queue_closed(engine, pool, priority, now):
         return placed

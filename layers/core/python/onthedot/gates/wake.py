@@ -36,9 +36,9 @@ from onthedot.gates.waiting import SET_ASIDE_MS, first_waiting
 from onthedot.workers.records import WorkerStatus
 
 AT_ONCE: Final = 100
-"""Most runs that are taken off a list together."""
+"""The most runs that are taken off a list together."""
 ALL: Final = 10_000
-"""Runs that are woken by one call at a gate that limits nothing any more."""
+"""Runs that are woken by one call at a gate that no longer limits anything."""
 LAG_MS: Final = 150
 """How long to wait before a list that seems empty is read once more: the index may lag."""
 MOST_AMONG: Final = 10
@@ -47,9 +47,9 @@ MOST_TRIED: Final = 200
 WIDER: Final = 4
 """How many times as many runs to choose from, after the chosen ones were gone."""
 MOST_UNSERVED: Final = 10
-"""Most runs of pools without a worker that the end of an attempt wakes."""
+"""The most runs of pools without a worker that the end of an attempt wakes."""
 MOST_UNSERVED_OF_LOOK: Final = 1_000
-"""Most runs of pools without a worker that a look wakes, to get to the runs behind them."""
+"""The most runs of pools without a worker that a look wakes, to get to the runs behind them."""
 RESERVE_TRIES: Final = 5
 FEW_KEYS: Final = 10
 """More keys than this are visited side by side."""
@@ -67,7 +67,7 @@ def wake_next(
 ) -> bool:
     """Wake one run if a place is free at the gate. Raise Unavailable.
 
-    `returned` is the place that the caller has given back just now. Return False if no run is shown on the list, and
+    `returned` is the place that the caller has just given back. Return False if no run is shown on the list, and
     one may have gone there just now: the index may lag, and the caller should try once more after `LAG_MS`.
     """
     state = returned[1] if returned is not None and returned[0] == 0 else engine.gates.read(gate)
@@ -190,7 +190,7 @@ def _wake(
         taken = _take_off(engine, seen, _not_expired(engine, chosen, deadline), lonely, deadline)
         if taken is None:
             break
-        # Each round is sent by itself: so a process that dies leaves few runs unsent, and none is sent late.
+        # Each round is sent separately: so a process that dies leaves few runs unsent, and none is sent late.
         _send(engine, taken, accept, deadline)
         if not taken:
             among *= WIDER  # others wake runs here too, and the index does not show yet which
@@ -296,7 +296,7 @@ def _take_off(
     ]
     outcomes = [engine.store.move(moves[0])] if len(moves) == 1 else engine.store.move_many(moves, deadline)
     for entry, move, outcome in zip(entries, moves, outcomes, strict=True):
-        # A record that can never leave the list would make the gate look as if runs waited, for ever.
+        # A record that can never leave the list would make the gate look as if runs waited, forever.
         if (why := fault_of(outcome, move) or misplaced(entry, outcome)) is not None:
             _set_aside(engine, entry, why)
     return [

@@ -11,7 +11,7 @@ record.
   case. It holds only facts that no run changes. A page looks at up to 5,000 entries and reads up to 500 records, so
   it may be empty and have a cursor.
 - Dead letters are FAILED runs, in an index of 8 partitions per tenant. Causes are the error without ids and numbers.
-  Redrive keeps the attempts and counts failures anew, ten runs a second.
+  Redrive keeps the attempts and starts counting failures again, ten runs a second.
 - `explain` reads facts, each of which may be unavailable, and gives the rest. Its reasons have stable codes; the
   first one is what holds the job up. Answering it writes nothing.
 """

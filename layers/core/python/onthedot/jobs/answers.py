@@ -146,7 +146,7 @@ class ReasonView(TypedDict):
 
 
 class MomentView(TypedDict):
-    """A moment in the story of a run."""
+    """A moment in the history of a run."""
 
     time: str
     message: str
@@ -160,9 +160,10 @@ class WhatIfView(TypedDict):
 
 
 class ExplanationView(TypedDict):
-    """The reasons why a job has not run, or what it does now.
+    """The reasons why a job has not run, or what it is doing.
 
-    `timeline` is the story of its latest run, the oldest moment first, up to 30. `what_if` says what actions would do.
+    `timeline` is the history of its latest run, the oldest moment first, up to 30. `what_if` says what actions would
+    do.
     """
 
     job_id: str

@@ -59,7 +59,7 @@ def _with_null_payload(schema: dict[str, Any]) -> None:
 
 
 class RunFields(Fields):
-    """A run beside the schedule. Without a payload it gets that of the job."""
+    """A run in addition to the schedule. Without a payload it gets that of the job."""
 
     model_config = ConfigDict(json_schema_extra=_with_null_payload)
 
@@ -231,7 +231,7 @@ ROUTES: Final = (
         "POST",
         "/v1/jobs/{id}/run",
         run,
-        "Run a job now, beside its schedule",
+        "Run a job now, in addition to its schedule",
         ExecutionView,
         status=202,
         body=RunFields,

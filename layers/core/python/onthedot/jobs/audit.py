@@ -33,9 +33,9 @@ WINDOW_MS: Final = 25 * 60 * _MINUTE_MS
 PATIENCE_MS: Final = 15 * _MINUTE_MS
 """A run is late when it has waited longer than this after the moment when it was due to move."""
 MOST_TIMES: Final = 200
-"""Most times of one job in one audit. When there are more, the latest are checked."""
+"""The most times of one job in one audit. When there are more, the latest are checked."""
 _MOST_IN_WINDOW: Final = 20_000
-"""Most times in a window. Cron fires at most once a minute, so this is almost two weeks of it."""
+"""The most times in a window. Cron fires at most once a minute, so this is almost two weeks of it."""
 _NO_RECORD: Final = "no run and no skipped range is recorded for this time"
 
 
@@ -67,8 +67,8 @@ class Report:
 def window(job: Record, now: int, history_days: int) -> tuple[int, int]:
     """Return the window to audit now, as `after < time < until`: the last day.
 
-    When no time was due on that day, as with a weekly job, the window goes back to the last time before it, as far as
-    records are kept.
+    When no time was due on that day, as with a weekly job, the window goes back to the last time before it, if records
+    are kept that long.
     """
     until = now - SETTLING_MS
     recent = until - WINDOW_MS
@@ -83,7 +83,7 @@ def window(job: Record, now: int, history_days: int) -> tuple[int, int]:
 def audited_times(job: Record, after: int, until: int) -> tuple[int, ...]:
     """Return the latest times with `after < time < until` that must have an outcome by the job as it is now.
 
-    Times before the present schedule began are left out, because the earlier schedule is not stored. A paused job has
+    Times before the current schedule began are left out, because the earlier schedule is not stored. A paused job has
     none: the misfire policy settles the times of the pause when it ends.
     """
     if job.recurrence is None or job.status is Status.PAUSED:
@@ -232,7 +232,7 @@ def _unwatched(engine: Engine, runs: Sequence[Record], now: int) -> set[GateId]:
         if all(is_watched(engine.gates.read(one), now, is_key=one.is_key) for one in {gate, gate.base}):
             watched.add(gate)
             continue
-        # A flag is taken away when no run waits any more. Then this one has left the list since it was read.
+        # A flag is taken away when no run is waiting. Then this one has left the list since it was read.
         deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
         current = engine.store.get_many([run.run_id], deadline).found.get(run.run_id)
         if current is not None and current.slot == run.slot:
@@ -343,7 +343,7 @@ class _Round:
             self.on_unreadable(one)
 
     def _audit_alone(self, job: Record) -> None:
-        """Audit a job. One that cannot be audited hides the holes of no other."""
+        """Audit a job. One that cannot be audited does not hide the holes of the others."""
         try:
             self._audit(job)
         except Unavailable:
@@ -378,7 +378,7 @@ def _some(found: Sequence[Finding]) -> list[int]:
 
 
 def read_aside(engine: Core, shard: int, deadline: Deadline) -> Iterator[Unreadable]:
-    """Yield the records of a shard that are set aside, each with its fault, as far as the deadline allows."""
+    """Yield the records of a shard that are set aside, each with its fault, until the deadline."""
     slot = aside_slot(shard)
     for page in read_slot_pages(engine, slot, READ_AT_ONCE):
         if not deadline.allows(engine.clock.now()):

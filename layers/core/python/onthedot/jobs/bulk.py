@@ -1,4 +1,4 @@
-"""Act on many jobs, a bounded number in each call. A job that fails stops no other."""
+"""Act on many jobs, a bounded number in each call. A job that fails does not stop the others."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from onthedot.workflows.stop import cancel_whole, delete_whole
 
 _LOG: Final = logging.getLogger(__name__)
 STEP: Final = 100
-"""Most jobs that one call acts on."""
+"""The most jobs that one call acts on."""
 COUNTED_AT_ONCE: Final = 500
 COUNTED_PAGES: Final = 10
 """One call counts up to 5,000 jobs."""

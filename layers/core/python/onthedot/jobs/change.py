@@ -83,7 +83,7 @@ def _change(  # noqa: PLR0917
     by: str | None,
     fields: Sequence[str] = (),
 ) -> tuple[Record, Record]:
-    """Change the job, and note who did what. Decide anew when it changed meanwhile. Return it before and after."""
+    """Change the job, and note who did what. Decide again if it has changed since. Return it before and after."""
     for _ in range(TRIES):
         job = read_job(engine, tenant, job_id)
         if job.given_up is not None:

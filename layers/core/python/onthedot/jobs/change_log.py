@@ -71,7 +71,7 @@ def noted(job: Record, move: Move, note: ChangeNote) -> Move:
 
 
 def changes_of(job: Record) -> list[ChangeNote]:
-    """Return the latest changes, the newest first. The first of all is that the job was created."""
+    """Return the latest changes, the newest first. The very first is the creation of the job."""
     notes = read_notes(job.changes)
     made = next((note for note in notes if note.action is ChangeAction.CREATE), None)
     created = ChangeNote(job.created_at, ChangeAction.CREATE, None if made is None else made.by)
@@ -79,7 +79,7 @@ def changes_of(job: Record) -> list[ChangeNote]:
 
 
 def read_notes(text: str | None) -> list[ChangeNote]:
-    """Leave out a change that this version cannot read. It hides no other."""
+    """Leave out a change that this version cannot read. It does not hide the others."""
     if text is None:
         return []
     entries, *names = text.split("\n")
@@ -98,7 +98,7 @@ def _note(entry: str, names: Sequence[str]) -> ChangeNote | None:
 
 
 def _text(notes: Sequence[ChangeNote]) -> str:
-    """Return the changes as a text: one entry for each, then each name once. No name has a line break."""
+    """Return the changes as text: one entry for each, then each name once. No name has a line break."""
     names = list(dict.fromkeys(note.by for note in notes if note.by is not None))
     entries = ";".join(_entry(note, names) for note in notes)
     return "\n".join([entries, *names])

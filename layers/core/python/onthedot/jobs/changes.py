@@ -212,7 +212,7 @@ def _as_read(job: Record, **more: Any) -> Expect:
 
 
 def _touched(job: Record) -> dict[str, Any]:
-    """Return the fields that every change of a job writes. A job of an earlier version gets its present partition."""
+    """Return the fields that every change of a job writes. A job from an earlier version gets its current partition."""
     version = {"version": (job.version or 1) + 1}
     under = listed_under(job.tenant, job.job_id, job.kind)
     is_listed = job.kind not in STAMPING or job.listed_under in (None, under)
@@ -220,7 +220,7 @@ def _touched(job: Record) -> dict[str, Any]:
 
 
 def _placed_anew(placed: Placement) -> dict[str, Any]:
-    """Return the fields of a job that is placed anew. At its gates it is a newcomer again."""
+    """Return the fields of a job that is placed again. At its gates it queues as a new run."""
     anew = {"slot": placed.slot, "generation": fresh_generation(), "claim_token": None, "resends": 0}
     return {**anew, "woken": None, "reason": None}
 

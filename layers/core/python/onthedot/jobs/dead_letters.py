@@ -30,7 +30,7 @@ def dead_letters(
 
 
 def matching(engine: Engine, wanted: FailureFilter, runs: Sequence[Record]) -> list[Record]:
-    """Raise Unavailable when a job cannot be read for its name: its runs would be missing in silence."""
+    """Raise Unavailable when a job cannot be read for its name: its runs would silently be missing."""
     jobs = jobs_of(engine, runs, must_have_all=True) if wanted.name is not None else {}
     return [run for run in runs if wanted.passes(run, name_of(jobs.get(run.job_id)))]
 
@@ -43,11 +43,11 @@ def _chunk(engine: Engine, tenant: str, wanted: FailureFilter, size: int, place:
 
 PAGE: Final = 100
 MOST_COUNTED: Final = 2_000
-"""Most dead letters that one call looks at."""
+"""The most dead letters that one call looks at."""
 STEPS: Final = 24
 """Parts of the time for each of which failures are counted."""
 MOST_JOBS: Final = 40
-"""Most jobs of whose runs one call counts successes."""
+"""The most jobs of whose runs one call counts successes."""
 MOST_RUNS: Final = 100
 """The latest runs of each of these jobs that are looked at. Those whose time is to come are not among them."""
 

@@ -29,7 +29,7 @@ CauseText = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class FailureFields(Fields):
-    """Filters of dead letters. One must pass all of them."""
+    """Filters of dead letters, which must match all of them."""
 
     from_: Annotated[CalendarInstant | None, Field(alias="from", description=_FROM)] = None
     to: Annotated[CalendarInstant | None, Field(description=_TO)] = None
@@ -49,7 +49,7 @@ class FailureFields(Fields):
 
 
 class DeadLettersQuery(FailureFields, PageQuery):
-    """The query of a list of dead letters. One must pass all filters."""
+    """The query of a list of dead letters, which must match all filters."""
 
     from_: Annotated[QueryInstant | None, Field(alias="from", description=_FROM)] = None
     to: Annotated[QueryInstant | None, Field(description=_TO)] = None
@@ -69,7 +69,7 @@ class RedriveFields(FailureFields):
     )
     dry_run: Annotated[bool, Field(description="run nothing, and say what would run")] = False
     cursor: Annotated[
-        str | None, Field(description="`next_cursor` of the answer before, with the same other fields")
+        str | None, Field(description="`next_cursor` of the previous answer, with the same other fields")
     ] = None
 
 

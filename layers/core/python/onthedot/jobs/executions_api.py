@@ -29,9 +29,9 @@ MAX_ERROR: Final = 10_000
 MAX_RECEIPT: Final = 4_096
 _REQUIRED: Final = frozenset({"status", "attempt"})
 _DEFAULT_ERRORS: Final[Mapping[str, str]] = {
-    "FAILED": "the worker says that it failed, and not why",
+    "FAILED": "the worker says that it failed, but not why",
     "LOST": "the worker says that the run took its process with it",
-    "RELEASED": "the worker gave it back",
+    "RELEASED": "the worker handed it back",
 }
 """The error that is recorded for each status when the report has none."""
 
@@ -91,7 +91,7 @@ class KeepFields(ReportFields):
     """A heartbeat of an execution. It extends the lease of the attempt."""
 
     attempt: AttemptNumber | None = None
-    progress: Annotated[ProgressFields | None, Field(description="replaces the report before")] = None
+    progress: Annotated[ProgressFields | None, Field(description="replaces the previous report")] = None
 
     @property
     def report(self) -> ProgressReport | None:
@@ -99,7 +99,7 @@ class KeepFields(ReportFields):
             return None
         fraction, text = self.progress.fraction, self.progress.text or None
         if fraction is None and text is None:
-            raise InvalidRequest(Problem("progress", "needs a fraction, a text, or both"))
+            raise InvalidRequest(Problem("progress", "needs fraction, text, or both"))
         return ProgressReport(fraction, text)
 
 
@@ -248,7 +248,7 @@ ROUTES: Final = (
         "POST",
         "/v1/executions/{id}/heartbeat",
         keep,
-        "Extend the lease of a running execution, and learn whether it is to stop",
+        "Extend the lease of a running execution, and learn whether it must stop",
         KeptView,
         body=KeepFields,
         body_may_be_left_out=True,

@@ -44,7 +44,7 @@ class ExecutionView(TypedDict):
 
     `lateness_ms` is the time from `fire_time` to the first start. `next_fire_time` is set while the execution waits for
     its next attempt. While an attempt runs, `running_ms` is for how long, and `deadline` is when it reaches its
-    time-out. `progress` is its latest report: null when the next attempt starts, and when the execution has succeeded.
+    timeout. `progress` is its latest report: null when the next attempt starts, and when the execution has succeeded.
     A short result is in `result`, a long one is at `result_url` for 15 minutes. `name` is the
     job's, and `target` is what it calls, as one line without secrets. Both are null when the job is gone.
     """

@@ -1,4 +1,4 @@
-"""Explain why a job has not run, or what it does now, from its record and the facts that were read beside it.
+"""Explain why a job has not run, or what it does now, from its record and the facts that were read with it.
 
 Every reason has a stable code and a sentence. The first reason is the one that stops the job now.
 """
@@ -25,7 +25,7 @@ STAGE_CLOSED: Final = "stage_closed"
 COMPLETED: Final = "completed"
 """The code of the reason that a schedule has ended."""
 MOST_NAMED: Final = 10
-"""Most parents that a reason names. Of further parents it gives only the number."""
+"""The most parents that a reason names. Of further parents it gives only the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _of_job(job: Record, now: int) -> Reason:
 
 
 def _paused(job: Record) -> Reason:
-    """Say which client paused the job, and when, as far as its log of changes has it."""
+    """Say which client paused the job, and when, if its log of changes shows it."""
     note = next((note for note in changes_of(job) if note.action is ChangeAction.PAUSE), None)
     if note is None:
         return Reason("paused", "the job is paused; resume it")
@@ -120,7 +120,7 @@ def _completed(job: Record, now: int) -> Reason:
     if job.recurrence is not None and job.recurrence.max_runs is not None and runs >= job.recurrence.max_runs:
         why = f", and max_runs {job.recurrence.max_runs} is reached"
     elif job.recurrence is not None and job.recurrence.schedule.end_at is not None:
-        why = f", and its end_at {format_instant(job.recurrence.schedule.end_at)} is over"
+        why = f", and its end_at {format_instant(job.recurrence.schedule.end_at)} has passed"
     made = "1 run was" if runs == 1 else f"{runs} runs were"
     return Reason(COMPLETED, f"the schedule has ended: {made} made of it{why}")
 

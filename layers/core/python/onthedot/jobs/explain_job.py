@@ -27,7 +27,7 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A job, the reasons for its status, the story of its latest run, and the effects of actions."""
+    """A job, the reasons for its status, the history of its latest run, and the effects of actions."""
 
     job: Record | Unreadable
     """The job, or the facts about one that cannot be read."""
@@ -148,7 +148,7 @@ def _pool(engine: Engine, run: Record) -> list[Reason]:
     if run.status not in SCHEDULED or engine.deployment.pools.get(run.pool) is not None:
         return []
     stage = ", ".join(pool.name for pool in engine.deployment.pools.all)
-    return [Reason("no_pool", f"this stage has no pool {run.pool!r} any more; it has {stage}")]
+    return [Reason("no_pool", f"this stage no longer has pool {run.pool!r}; it has {stage}")]
 
 
 def _workers(engine: Engine, run: Record, definition: Definition | None, now: int) -> list[Reason]:

@@ -23,15 +23,15 @@ from onthedot.workers.records import Load, is_unregistered
 from onthedot.workers.registrations import see_worker
 
 BEHIND: Final = 2 * REREAD
-"""Buckets before the present one that may still have running runs, because the sweep was late."""
+"""Buckets before the current one that may still have running runs, because the sweep was late."""
 AHEAD: Final = LONGEST_LOOK_MS // BUCKET_MS + WATCH_DISTANCE
-"""Buckets after the present one that may have running runs: a run may start while the sweep looks in an hour."""
+"""Buckets after the current one that may have running runs: a run may start while the sweep looks in an hour."""
 AT_ONCE: Final = 32
 """Slots that are read side by side."""
 MOST_WAVES: Final = 4
-"""Most times that slots are read for one chunk."""
+"""The most times that slots are read for one chunk."""
 MOST_CHUNKS: Final = 4
-"""Most chunks of a page, which reads at most 512 slots."""
+"""The most chunks of a page, which reads at most 512 slots."""
 SLOT_PAGE: Final = 250
 """Entries of a slot that are read at once."""
 READERS: Final = 8

@@ -32,7 +32,7 @@ class Form:
 
 
 class Text(Form):
-    """A text of so many characters."""
+    """A text of this many characters."""
 
     def __init__(self, most: int, least: int = 0) -> None:
         self.most, self.least = most, least

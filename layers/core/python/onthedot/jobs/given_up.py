@@ -85,7 +85,7 @@ def _recorded(engine: Core, job_id: str, first: int) -> list[Record]:
 
 
 MISSED_PER_PASS: Final = 20_000
-"""Most missed fire times that a change of a job gives up."""
+"""The most missed fire times that a change of a job gives up."""
 
 
 def expected_times(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:

@@ -22,9 +22,9 @@ from onthedot.jobs.list_runs import next_fire_of
 from onthedot.jobs.shown import shown_status
 
 MOST_LOOKED_AT: Final = 5_000
-"""Most entries of the index that one page looks at."""
+"""The most entries of the index that one page looks at."""
 MOST_READ: Final = 500
-"""Most records that one page reads."""
+"""The most records that one page reads."""
 READ_AT_ONCE: Final = 100
 FILTERED_AT_ONCE: Final = 1_000
 """Entries of a partition that are read at once when few of them will pass."""

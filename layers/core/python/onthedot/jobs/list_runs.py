@@ -70,7 +70,7 @@ def read_run(engine: Engine, tenant: str, run_id: str) -> Record:
 
 
 def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Page[Record]:
-    # The first page of a one-off job has its own run beside those made on demand.
+    # The first page of a one-off job has its own run along with those made on demand.
     if job.kind in STAMPING or cursor is not None:
         return _stamped(engine, job, limit, cursor or None)
     others = _stamped(engine, job, max(limit - 1, 1), None)

@@ -36,7 +36,7 @@ TagText = Annotated[str, Field(min_length=1, max_length=511)]
 
 
 class JobFilterFields(Fields):
-    """Filters of jobs. A job must pass all of them."""
+    """Filters of jobs. A job must match all of them."""
 
     status: JobStatusName | None = None
     kind: KindName | None = None
@@ -76,7 +76,7 @@ class BulkFields(Fields):
     filter: Annotated[JobFilterFields | None, Field(description="at least one filter")] = None
     ids: Annotated[list[JobId] | None, Field(min_length=1, max_length=MAX_IDS)] = None
     dry_run: Annotated[bool, Field(description="only count the jobs")] = False
-    cursor: Annotated[str | None, Field(description="`next_cursor` of the answer before")] = None
+    cursor: Annotated[str | None, Field(description="`next_cursor` of the previous answer")] = None
 
 
 class ListedJobView(TypedDict):

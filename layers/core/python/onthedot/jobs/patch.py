@@ -148,7 +148,7 @@ def _advice(asked: Kind, found: Kind) -> str:
         Kind.RECURRING: "change its cron or every instead",
         Kind.EVENT: "change its on_event instead",
     }.get(found, "submit a new job to recur" if asked is Kind.RECURRING else "submit a new job for that")
-    return f"is for {_JOBS[asked]}, and this one {_DOES[found]}; {remedy}"
+    return f"is for {_JOBS[asked]}, but this one {_DOES[found]}; {remedy}"
 
 
 def _refuse_other_work(job: Record, fields: Mapping[str, Any]) -> None:
@@ -168,7 +168,7 @@ def _recurrence(job: Record, fields: Mapping[str, Any], now: int) -> Recurrence 
     check_start(wanted.schedule, now)
     stamped = job.stamped or 0
     if "max_runs" in fields and wanted.max_runs is not None and wanted.max_runs <= stamped:
-        message = f"is no more than the {stamped} runs that there are; give more, or cancel the job"
+        message = f"must be more than the {stamped} runs that exist already; give more, or cancel the job"
         raise InvalidRequest(Problem("max_runs", message))
     if next_fire(wanted.schedule, now) is None:
         raise InvalidRequest(no_fire_problem(wanted.schedule, now))
@@ -181,7 +181,7 @@ _PAGE: Final = 100
 
 
 def release_runs(engine: Engine, job: Record) -> int:
-    """Send runs that wait at a gate which the job does not name any more. Return their number.
+    """Send runs that wait at a gate that the job no longer names. Return their number.
 
     A run that is not released goes on at its turn at the old gate. So a failure here is logged and does no harm.
     """

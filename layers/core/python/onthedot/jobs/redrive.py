@@ -19,10 +19,10 @@ from onthedot.jobs.causes import EVERY, FailureFilter
 from onthedot.jobs.dead_letters import matching
 
 PACE_MS: Final = 100
-"""Milliseconds between two redriven runs: ten a second, beside the runs that are due now."""
+"""Milliseconds between two redriven runs: ten a second, on top of the runs that are due now."""
 MOST_AT_ONCE: Final = 1_000
 MOST_LOOKED_AT: Final = 5_000
-"""Most dead letters that one call looks at."""
+"""The most dead letters that one call looks at."""
 PAGE: Final = 100
 
 
@@ -42,7 +42,7 @@ class Redriven:
 
 
 def redrive(engine: Engine, tenant: str, run_ids: Sequence[str], *, dry_run: bool = False) -> Redriven:
-    """Refuse each id that is no dead letter of the tenant, and run the others."""
+    """Refuse each id that is not a dead letter of the tenant, and run the others."""
     asked = list(dict.fromkeys(run_ids))
     deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
     read = engine.store.get_many(asked, deadline)
@@ -123,7 +123,7 @@ def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadli
         elif isinstance(outcome, Undecided):
             unknown[run.run_id] = redriven
         else:
-            result.refused.append((run.run_id, "it changed meanwhile; try again"))
+            result.refused.append((run.run_id, "it changed in the meantime; try again"))
     again += _found_redriven(engine, unknown, result, deadline)
     result.runs += again
     send_runs(engine, [run for run in again if run.status is Status.DISPATCHED], deadline)

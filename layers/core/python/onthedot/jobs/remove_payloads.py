@@ -1,4 +1,4 @@
-"""Remove the payloads that no job uses any more: its job is gone, or a change has replaced the payload.
+"""Remove the payloads that no job uses: its job is gone, or a change has replaced the payload.
 
 A pass lists the blobs and reads the jobs that their keys name. The blob of a job has a key that no other record can
 come to use, so a blob that its job does not name is never needed again, except by an attempt that has read the job
@@ -32,9 +32,9 @@ the read of its job to the read of its payload, because its lease would be over.
 """
 PAGE: Final = 1_000
 MOST_LISTED: Final = 100_000
-"""Most keys that one pass lists: 100 calls."""
+"""The most keys that one pass lists: 100 calls."""
 MOST_READ: Final = 10_000
-"""Most jobs that one pass reads."""
+"""The most jobs that one pass reads."""
 
 
 @dataclass(frozen=True, slots=True)

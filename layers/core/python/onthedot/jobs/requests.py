@@ -59,7 +59,7 @@ def read_job_request(body: bytes, header_key: str | None, now: int) -> JobReques
 def read_batch(body: bytes, header_key: str | None, now: int) -> list[BatchEntry]:
     """Return the request in each entry, or the error that refuses it. Raise what refuses them all."""
     if header_key is not None:
-        message = "cannot stand for many jobs; give each of them its own idempotency_key"
+        message = "cannot cover several jobs; give each of them its own idempotency_key"
         raise InvalidRequest(Problem(IDEMPOTENCY_HEADER, message))
     return [_read_entry(entry, now) for entry in _entries(body)]
 
@@ -207,7 +207,7 @@ def _check_dependencies(fields: Mapping[str, Any]) -> None:
             problems.append(Problem(f"dependencies.{number}", "is listed twice; remove one"))
         seen.add(parent)
     if seen and ON_EVENT in fields:
-        problems.append(Problem("dependencies", "do not go with on_event; keep one of them"))
+        problems.append(Problem("dependencies", "cannot be combined with on_event; keep one of them"))
     if "on_parent_failure" in fields and not seen:
         problems.append(Problem("on_parent_failure", "works only with dependencies; add some or remove it"))
     if problems:

@@ -1,4 +1,4 @@
-"""Make runs beside the schedule: one now, or one for each fire time of a past window. The schedule stays as it is."""
+"""Make runs that are not in the schedule: one now, or one for each fire time of a past window."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from onthedot.targets.types import WorkflowTarget
 MOST_BACKFILLED: Final = 1_000
 MOST_COUNTED: Final = 50_000
 BACKFILL_PACE_MS: Final = 200
-"""Milliseconds between two backfilled runs: five a second, beside the runs that are due now."""
+"""Milliseconds between two backfilled runs: five a second, on top of the runs that are due now."""
 _STOPPED: Final = (Status.CANCELLED, Status.DELETED, Status.PAUSED)
 
 

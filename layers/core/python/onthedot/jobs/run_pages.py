@@ -18,7 +18,7 @@ from onthedot.jobs.shown import shown_run_status
 CHUNK: Final = 100
 """Runs that are read at once when a filter may refuse some."""
 MOST_CHUNKS: Final = 10
-"""Most chunks that one page reads, unless its source says otherwise."""
+"""The most chunks that one page reads, unless its source says otherwise."""
 
 Key = tuple[int | str, ...]
 """The place of a run in the order of its list."""

@@ -82,7 +82,7 @@ TYPES: Final[Mapping[str, Any]] = {
     "delay": Annotated[_of_form(BY_NAME["delay"]), AfterValidator(milliseconds)],
     "every": Annotated[_of_form(BY_NAME["every"]), BeforeValidator(_seconds), WithJsonSchema(_every_schema())],
     "idempotency_key": IdempotencyKey,
-    "key": Annotated[str, spelled("[A-Za-z0-9_.-]{1,64}", "is no key; give 1 to 64 of A-Z, a-z, 0-9, _, . and -")],
+    "key": Annotated[str, spelled("[A-Za-z0-9_.-]{1,64}", "is not a key; give 1 to 64 of A-Z, a-z, 0-9, _, . and -")],
     "on_event": Pattern,
     "target": Annotated[TargetFields, AfterValidator(lambda fields: fields.target())],
     "timezone": Annotated[str, AfterValidator(lambda name: zone(name).name)],
@@ -136,7 +136,7 @@ def _described(field: spec.Field) -> Any:
     default = field.form.show(field.default)
     if Has.JOB in field.has:
         return _about(_type(field), field.meaning, default=default, **_written(field))
-    # A schema must not have a default that would be refused beside the other fields of some jobs.
+    # A schema must not have a default that would be refused together with the other fields of some jobs.
     return _about(
         _type(field), field.meaning if isinstance(default, dict) else f"{field.meaning} ({default})", **_written(field)
     )
@@ -167,7 +167,7 @@ JobFields: Final = shape(
     Give either `target` or `callback_url`. With `cron` or `every` the job recurs, and the other fields of a schedule
     may be given. With `on_event` it runs for each event that matches, and its `payload` may pick values from the
     event: `{"name": "$.detail.object.key"}`. With `dependencies` it waits until those jobs have ended, and gets their
-    results beside its payload.
+    results along with its payload.
     """,
     _new(Has.JOB),
 )

@@ -71,7 +71,7 @@ def _held_by_jitter(job: Record, now: int) -> list[int]:
     if schedule is None or not schedule.jitter_seconds:
         return []
     jitter_ms = schedule.jitter_seconds * 1000
-    # Fire times before the job are no fire times of it.
+    # Fire times from before the job do not count.
     after = max(now - jitter_ms - 1, (job.scheduled_since or 0) - 1)
     nominals = fires_between(schedule, after, min(now + 1, job.due_at), _MOST_JITTERED)
     moved = (jittered(job.job_id, nominal, schedule.jitter_seconds) for nominal in nominals)

@@ -411,7 +411,7 @@ FIELDS: Final = (
         Field(
             "tags",
             Tags(MAX_TAGS),
-            "up to 20 texts by key",
+            "up to 20 strings by key",
             has=Has.ALL,
             stored=Stored.DEFINITION,
             change=Change.REPLACE,
@@ -448,7 +448,7 @@ FIELDS: Final = (
         Field(
             "timeout_seconds",
             Seconds(1, LONGEST_PULL),
-            "time limit of one attempt, as far as a pool allows it",
+            "time limit for one attempt, up to what the pool allows",
             stored=Stored.DEFINITION,
             change=Change.REPLACE,
             letter="o",
@@ -517,7 +517,7 @@ FIELDS: Final = (
     Field(
         "idempotency_key",
         Text(255, 1),
-        "the same key and body again make no second job",
+        "sending the same key and body again creates no second job",
         has=Has.JOB | Has.WORKFLOW,
         option="--idempotency-key KEY",
         help="Repeating the same key and options creates no second job",
@@ -543,7 +543,7 @@ def of_new(given: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
 
 
 def changed(given: Mapping[str, Any], stored: Stored, present: object) -> dict[str, Any]:
-    """Return the attributes that a change gives to the present value of that place."""
+    """Return the attributes that a change gives to the current value of that place."""
     return {
         field.name: field.changed(given[field.name], getattr(present, field.name))
         for field in stored_in(stored)

@@ -1,6 +1,6 @@
 """Submit jobs: one put-if-absent for each, then a message for a near run.
 
-If the API dies after the put, the job runs all the same. A repeated request finds the job that it made.
+If the API dies after the put, the job runs anyway. A repeated request finds the job that it made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +64,7 @@ class JobRequest:
     """Ids of jobs whose end this job waits for."""
     on_parent_failure: OnParentFailure = OnParentFailure.FAIL
     record: Mapping[str, Any] = field(default_factory=dict)
-    """The fields of the request that the record has by the same names (`Stored.RECORD`)."""
+    """The fields of the request that the record has under the same names (`Stored.RECORD`)."""
     trace: str | None = None
     """The trace of the API call."""
     by: str | None = None

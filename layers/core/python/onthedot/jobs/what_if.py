@@ -130,7 +130,7 @@ def lifted(gate: GateId, priority: Priority, facts: GateFacts | None, now: int) 
     if facts is None or facts.limits is None or facts.limits.is_stopped:
         return WhatIf("lift_limit", f"If {what} were lifted now, it would start at once.")
     wait = wait_ms(facts, facts.limits, priority, now)
-    rate = "" if wait is None else f" At the present rate it starts at about {format_instant(now + round(wait))}."
+    rate = "" if wait is None else f" At the current rate it starts at about {format_instant(now + round(wait))}."
     return WhatIf("lift_limit", f"If {what} were lifted now, it would start at once.{rate}")
 
 
@@ -320,7 +320,7 @@ def _no_worker(engine: Engine, case: Situation) -> Reason | None:
 
 
 def _failed_parents(engine: Engine, run: Record) -> list[str]:
-    """Name the parents because of which a run failed without an attempt, as far as they can be read."""
+    """Name the parents because of which a run failed without an attempt, if they can be read."""
     if run.attempt or not run.parents:
         return []
     deadline = Deadline.after(engine.clock.now(), patience.READ_MS)

@@ -1,6 +1,6 @@
 """The choices that a client makes about a schedule, and their bounds.
 
-This module imports nothing heavy, so that the command line may know them.
+This module imports nothing heavy, so that the command line can import it.
 """
 
 from dataclasses import dataclass

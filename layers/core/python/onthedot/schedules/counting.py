@@ -15,7 +15,7 @@ from onthedot.schedules.zones import WALL_MS, zone
 
 _SECOND_MS: Final = 1_000
 _FEW: Final = 64
-"""Most fire times that are computed one by one."""
+"""The most fire times that are computed one by one."""
 
 
 def count_fires(schedule: Schedule, after: int, until: int) -> int:

@@ -52,7 +52,7 @@ def fields_of(text: str) -> list[str]:
         raise BadCron(f"has no ) at its end; write cron({text.removeprefix(PREFIX).strip()[:_ECHO]})")
     fields = text.removeprefix(PREFIX)[:-1].split()
     if len(fields) == 5:
-        raise BadCron(f"has 5 fields inside cron(…), which has 6: {_FIELDS}; {_five(fields)}")
+        raise BadCron(f"has 5 fields inside cron(…), which takes 6: {_FIELDS}; {_five(fields)}")
     if len(fields) != 6:
         raise BadCron(f"has {len(fields)} fields inside cron(…); give 6: {_FIELDS}")
     return fields
@@ -61,7 +61,7 @@ def fields_of(text: str) -> list[str]:
 def day_fields(day: str, weekday: str) -> tuple[Days, Weekdays]:
     """Parse the two day fields. Raise BadCron unless exactly one of them is `?`."""
     if (day == "?") == (weekday == "?"):
-        raise BadCron(f"must have ? in one of day-of-month and day-of-week; {_question_mark(day, weekday)}")
+        raise BadCron(f"must have ? in either day-of-month or day-of-week; {_question_mark(day, weekday)}")
     return days(day), weekdays(weekday, WEEKDAY)
 
 
@@ -199,7 +199,7 @@ def _unfold(alias: str) -> str:
     )
     use = f"use every with {seconds}" if seconds else "use every for an interval"
     shown = alias.split(maxsplit=1)[0][:20].lower()
-    raise BadCron(f"{shown} is no alias; give {', '.join(ALIASES).lower()}, or {use}")
+    raise BadCron(f"{shown} is not an alias; give {', '.join(ALIASES).lower()}, or {use}")
 
 
 def _kinds(dates: Days, week: Weekdays, months: int, text: str) -> tuple[int, ...]:

@@ -17,14 +17,14 @@ _ECHO: Final = 20
 _ITEM: Final = re.compile(r"(?:\*|([0-9A-Z]+)(?:-([0-9A-Z]+))?)(?:/([0-9]+))?")
 _WORD: Final = re.compile(r"[A-Z]+")
 _HINTS: Final = (
-    (re.compile(r"^\?$"), "stands in day-of-month or day-of-week only; write *"),
+    (re.compile(r"^\?$"), "is allowed only in day-of-month or day-of-week; write *"),
     (
         re.compile(r"^H(?![A-Z])"),
-        "stands in five fields only, and its value comes from the id of a job; give a number",
+        "is allowed only with five fields, and its value comes from the id of a job; give a number",
     ),
     (
         re.compile(r"#"),
-        "is not supported here; # stands in day-of-week, as in 1#2 or MON#2 for the second Monday",
+        "is not supported here; use # in day-of-week, as in 1#2 or MON#2 for the second Monday",
     ),
     (
         re.compile(r"^W|[0-9L]W"),
@@ -37,7 +37,7 @@ _HINTS: Final = (
 )
 """Advice for items that cannot be read, by their form."""
 _LONGEST_EVERY: Final = 3_653 * 86_400
-"""Most seconds that `every` takes."""
+"""The most seconds that `every` takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +97,19 @@ def numbers(spec: CronField, text: str) -> int:
 
 
 def items(spec: CronField, text: str) -> list[str]:
-    """Raise BadCron for an empty item, and for `*` or `?` beside others."""
+    """Raise BadCron for an empty item, and for `*` or `?` with others."""
     found = text.split(",")
     for item in found:
         if not item:
-            raise refuse(spec, text, "has an empty entry; remove the comma too many")
+            raise refuse(spec, text, "has an empty entry; remove the extra comma")
         if item in ("*", "?") and len(found) > 1:
-            raise refuse(spec, text, f"lists {item} beside other values; write {item} alone, or only the others")
+            raise refuse(spec, text, f"lists {item} with other values; write {item} alone, or only the others")
         if item.startswith("*") and len(found) > 1 and spec.name in DAY_NAMES:
             # A * at the start of a day field decides whether both day fields must match or either. The order of the
             # items in a list must not decide it.
             plain = ",".join(_unstarred(spec, one) for one in found)
             how = f"write {plain} (either day field may match then; MON#1 as day-of-week is the first Monday)"
-            raise refuse(spec, text, f"lists {item} beside other values; {how}")
+            raise refuse(spec, text, f"lists {item} with other values; {how}")
     return found
 
 
@@ -172,7 +172,7 @@ def _narrow_step(spec: CronField, item: str, low: int, high: int, text: str) -> 
         raise refuse(spec, item, f"has a step but no range; write {low}")
     if step > high - low:
         alone = f"write {low} for {low} alone"
-        raise refuse(spec, item, f"has a step larger than {written} spans; give 1-{high - low}, or {alone}")
+        raise refuse(spec, item, f"has a step larger than {written}; give 1-{high - low}, or {alone}")
     return step
 
 
@@ -184,7 +184,7 @@ def _wide_step(spec: CronField, item: str, low: int, text: str | None) -> int:
     """
     step = 1 if text is None else _positive(spec, item, text)
     if step > spec.high - spec.low + (spec is not DAY):
-        raise refuse(spec, item, f"has a step larger than {spec.low}-{spec.high} spans; {_interval(spec, low, step)}")
+        raise refuse(spec, item, f"has a step larger than {spec.low}-{spec.high}; {_interval(spec, low, step)}")
     return step
 
 
@@ -302,7 +302,7 @@ class Cron:
 class CronOfYears(Cron):
     """An expression that matches in some years only. It is a class of its own, so that others need not ask for years.
 
-    `super()` does not work in a class with slots that a decorator makes anew, so methods of Cron are called by name.
+    `super()` does not work in a class with slots that a decorator recreates, so methods of Cron are called by name.
     """
 
     years: int

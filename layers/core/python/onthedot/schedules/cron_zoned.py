@@ -21,7 +21,7 @@ DEFAULT_DST: Final = DstPolicy()
 
 
 def next_instant(cron: Cron, zone: Zone, dst: DstPolicy, after: int) -> int | None:
-    """Return the first fire time after this instant and from 1970 on. None: there is none within SEARCH_YEARS."""
+    """Return the first fire time after this instant and from 1970 on. None if there is none within SEARCH_YEARS."""
     after = max(after, -1)
     here = zone.stretch(max(after, 0))
     again = cron.every_hour or dst.overlap is Overlap.TWICE

@@ -35,13 +35,13 @@ def new_recurrence(fields: Fields, now: int) -> Recurrence | None:
 
 
 def cron_with_h(fields: Fields) -> str | None:
-    """Return the expression if it has an `H`, which is resolved anew when the job has its id."""
+    """Return the expression if it has an `H`, which is resolved again when the job has its id."""
     expression: str | None = fields.get("cron")
     return expression if expression is not None and has_h(expression) else None
 
 
 def fire_instant(fields: Fields) -> int | None:
-    # `timezone` and `dst` are refused beside an `at` with an offset, which they cannot change.
+    # `timezone` and `dst` are refused together with an `at` with an offset, which they cannot change.
     at: int | LocalTime | None = fields.get("at")
     if isinstance(at, LocalTime):
         name = fields.get("timezone") or at.timezone
@@ -99,7 +99,7 @@ def _changed_rule(present: Schedule, start_at: int | None, expression: str | Non
 
 
 def _starts_anew(before: int | None, after: int | None, now: int) -> bool:
-    # An interval counts from `start_at`: from a new one, or anew when one in the future is removed.
+    # An interval counts from `start_at`: from a new one, or from now when one in the future is removed.
     return before != after and (after is not None or (before or 0) > now)
 
 

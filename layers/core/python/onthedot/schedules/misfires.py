@@ -9,7 +9,7 @@ from onthedot.schedules.counting import count_fires, last_fire
 from onthedot.schedules.schedule import Recurrence, Schedule, next_fire
 
 CATCH_UP_PER_PASS: Final = 60
-"""Most missed runs of one job in one pass: catching up must not flood the queues beside runs that are due now."""
+"""The most missed runs of one job in one pass: catching up must not crowd out runs that are due now."""
 
 
 @dataclass(frozen=True, slots=True)

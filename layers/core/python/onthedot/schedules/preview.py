@@ -12,9 +12,9 @@ from onthedot.schedules.schedule import CronSchedule, Schedule, next_fire, skipp
 from onthedot.schedules.zones import zone
 
 _NAMED: Final = 3
-"""Most missing times that a note writes out."""
+"""The most missing times that a note writes out."""
 _SKIPS: Final = 10
-"""Most skipped changes of the clocks that are looked for before one fire time."""
+"""The most skipped changes of the clocks that are looked for before one fire time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class CronSchedule:
 
 @dataclass(frozen=True, slots=True)
 class EverySchedule:
-    """A rule that fires at `anchor_ms` and every so many seconds after it, in elapsed time."""
+    """A rule that fires at `anchor_ms` and after each interval of this many seconds, in elapsed time."""
 
     seconds: int
     anchor_ms: int
@@ -240,6 +240,6 @@ def no_fire_problem(schedule: Schedule, now: int) -> Problem:
         return Problem("end_at", "leaves no fire time; give a later one")
     cron = parse_cron(schedule.rule.expression) if isinstance(schedule.rule, CronSchedule) else None
     if isinstance(cron, CronOfYears):
-        trouble = f"has no fire time in the next {SEARCH_YEARS} years: the last of its own is {cron.last_year}"
+        trouble = f"has no fire time in the next {SEARCH_YEARS} years: its last year is {cron.last_year}"
         return Problem("cron", f"{trouble}; give other years, or *")
     return Problem("cron", "never fires: clocks jump over each of its times; give another hour, or dst.gap run_after")

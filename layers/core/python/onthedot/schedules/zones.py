@@ -24,7 +24,7 @@ _CHUNK_MS: Final = 400 * _DAY_MS
 _STEP_MS: Final = 3 * _DAY_MS
 """The distance at which offsets are compared. Since 1970 no zone has changed its clocks twice within 6 days."""
 _PLACELESS: Final = frozenset({"localtime", "posixrules", "Factory"})
-"""Names of files beside the zones. Their meaning depends on the machine."""
+"""Names of files next to the zones. Their meaning depends on the machine."""
 
 
 @dataclass(frozen=True, slots=True)

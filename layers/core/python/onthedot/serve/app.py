@@ -26,7 +26,7 @@ from onthedot.serve.http_server import BODY_SECONDS
 from onthedot.wiring.embedded import Embedded, GroupCommit
 
 MOST_BODY: Final = 10 * 1024 * 1024
-"""Most bytes of a request, as on API Gateway."""
+"""The most bytes of a request, as on API Gateway."""
 THREADS: Final = 16
 """Requests that are not short writes, side by side."""
 _SHORT: Final = re.compile(r"/v1/jobs|/v1/executions/[^/]+/(?:complete|heartbeat)")
@@ -51,7 +51,7 @@ class HungUp(Exception):
 
 
 class App:
-    """An ASGI application on an embedded engine. Its short writes take a way of their own: `answer_short`."""
+    """An ASGI application on an embedded engine. Its short writes take a path of their own: `answer_short`."""
 
     def __init__(self, embedded: Embedded, public_url: str) -> None:
         self._embedded = embedded
@@ -119,7 +119,7 @@ class App:
         )
 
     async def _answer_once_known(self, scope: Scope, body: bytes, receive: Receive) -> Response:
-        """Answer 503 when the token cannot be read just now: the caller may try again."""
+        """Answer 503 when the token cannot be read right now: the caller may try again."""
         try:
             request = self._request(scope["method"], _raw_path(scope), scope["query_string"], scope["headers"], body)
         except Unavailable as error:

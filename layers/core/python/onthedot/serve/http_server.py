@@ -16,7 +16,7 @@ from onthedot.api.errors import error_response
 from onthedot.api.http import Response
 
 MOST_HEAD: Final = 64 * 1024
-"""Most bytes of a request before its body."""
+"""The most bytes of a request before its body."""
 _AROUND_URL: Final = len("  HTTP/1.1\r\n")
 _AROUND_HEADER: Final = len(": \r\n")
 _END: Final = len("\r\n")
@@ -36,10 +36,10 @@ class HeadTooLarge(Exception):
 
 
 class ShortWrites(Protocol):
-    """What the application offers beside ASGI: it answers short writes without a task for each."""
+    """What the application offers besides ASGI: it answers short writes without a task for each."""
 
     def is_short(self, path: str, size: int) -> bool:
-        """Return whether a POST of so many bytes to this path is a short write."""
+        """Return whether a POST of this many bytes to this path is a short write."""
         ...
 
     def answer_short(
@@ -88,7 +88,7 @@ class ShortCycle:
 class LimitedProtocol(HttpToolsProtocol):
     """The protocol of one connection. It refuses heads that are too large or slow, and connections above the limit.
 
-    Short writes, the most frequent requests, do not take the way of ASGI, which costs as much as the rest of a request.
+    Short writes, the most frequent requests, bypass ASGI, which costs as much as the rest of a request.
     """
 
     short_writes: ShortWrites | None = None

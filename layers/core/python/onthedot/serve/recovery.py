@@ -109,7 +109,7 @@ def _taken_over(embedded: Embedded, run: Record) -> bool:
     try:
         embedded.writer.run(lambda: take_over(engine, run, engine.clock.now()))
     except Exception as error:  # noqa: BLE001 (whatever is wrong with this run, the others must be taken back)
-        # A service that fails is no fault of ours, so its log needs no traceback. The sweep finds the run.
+        # A service that fails is not a fault of ours, so its log needs no traceback. The sweep finds the run.
         known = isinstance(error, OnthedotError)
         _LOG.warning(
             "not_taken_back", extra={"run": run.run_id, "error": str(error)}, exc_info=None if known else error

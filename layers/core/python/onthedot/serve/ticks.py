@@ -41,7 +41,7 @@ class Ticks:
         self._thread.start()
 
     def stop(self) -> None:
-        """Begin no further tick, and wait for the present one, and for an audit."""
+        """Begin no further tick, and wait for the current one, and for an audit."""
         self._stopping.set()
         for thread in (self._thread, self._audit_thread):
             if thread is not None and thread.is_alive():

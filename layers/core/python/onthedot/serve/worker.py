@@ -35,7 +35,7 @@ from onthedot.worker.queues import PriorityOrder
 from onthedot.workers.records import SERVE_WORKER
 
 MOST_AT_ONCE: Final = 200
-"""Most runs that share the commit of their starts."""
+"""The most runs that share the commit of their starts."""
 VISIBILITY_MS: Final = lifecycle.LEASE_MS
 LONGEST_PAUSE_MS: Final = 30_000
 """The longest wait without a look at the clock, which may be set ahead."""

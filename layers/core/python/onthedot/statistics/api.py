@@ -46,7 +46,7 @@ class StatisticsQuery(Fields):
 
     since: Annotated[QueryInstant | None, Field(alias="from", description="the first step contains this time")] = None
     to: Annotated[
-        QueryInstant | None, Field(description="the end of the range; the end of the present minute if it is left out")
+        QueryInstant | None, Field(description="the end of the range; the end of the current minute if it is left out")
     ] = None
     step: Annotated[Step | None, Field(description="seconds of each step")] = None
     priority: PriorityName | None = None

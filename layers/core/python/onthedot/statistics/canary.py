@@ -68,7 +68,7 @@ def remove_canary(engine: Engine) -> bool:
 
 
 def _look(engine: Engine) -> dict[str, str | None]:
-    """Return the status of each canary that may be stored. None: there is none under this key."""
+    """Return the status of each canary that may be stored. None if there is none under this key."""
     ids = {f"canary-{number}": job_id_for_key(RESERVED_TENANT, f"canary-{number}") for number in range(MOST_MADE)}
     deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
     read = engine.store.get_many(list(ids.values()), deadline)

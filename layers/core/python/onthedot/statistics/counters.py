@@ -92,7 +92,7 @@ OUTCOME_OF: Final[Mapping[Status, str]] = {
 }
 ENDED: Final = frozenset(OUTCOME_OF)
 RUNS: Final = frozenset({Kind.ONE_OFF, Kind.STAMPED, Kind.SKIPPED_RANGE})
-"""The kinds of records that are runs. Recurring jobs and event jobs have runs, and are none."""
+"""The kinds of records that are runs. Recurring jobs and event jobs have runs, but are not runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ KEPT_DAYS: Final = 35
 """Days for which the counters of a minute are kept, and the longest range of one call."""
 STEPS_SECONDS: Final = (60, 300, 3_600, 86_400)
 FEW_STEPS: Final = 200
-"""Most steps of a range whose step was not named."""
+"""The most steps of a range whose step was not named."""
 MOST_STEPS: Final = 1_500
 HOUR_MS: Final = 3_600_000
 _DAY_MS: Final = 86_400_000
@@ -231,7 +231,7 @@ class StepRange:
 def step_range(since: int | None, until: int | None, step_seconds: int | None, now: int) -> StepRange:
     """Return the range that a caller asks for. Raise InvalidRequest.
 
-    Without `until` it ends with the present minute, and without `since` it begins an hour before its end. Without a
+    Without `until` it ends with the current minute, and without `since` it begins an hour before its end. Without a
     step it gets the shortest one with which it has few steps.
     """
     until = (now // MINUTE_MS + 1) * MINUTE_MS if until is None else until

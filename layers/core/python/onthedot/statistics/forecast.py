@@ -202,7 +202,7 @@ def _after(job: _Expected, present: int) -> int:
 
 
 def _overdue(job: _Expected, present: int) -> int:
-    """Return how many runs the fire times before the present minute give. A policy runs all of them or the latest."""
+    """Return how many runs the fire times before the current minute give. A policy runs all of them or the latest."""
     if job.position >= present:
         return 0
     missed = count_fires(job.schedule, job.position - 1, present)
@@ -282,7 +282,7 @@ def _in_order(survey: Survey, slots: Sequence[str]) -> Iterator[tuple[str, _Read
 
 
 def _read(survey: Survey, slot: str) -> _ReadSlot:
-    """Read a slot. This runs in a thread beside others, so it changes nothing of the survey."""
+    """Read a slot. This runs in a thread alongside others, so it changes nothing of the survey."""
     read = _ReadSlot()
     if not survey.has_time or not survey.has_room:
         return read
@@ -300,7 +300,7 @@ SENT_AHEAD: Final = 16
 BY_SLOTS: Final = 60
 """Minutes of a window whose recurring jobs are found in its slots alone."""
 MOST_LATE: Final = 60
-"""Most minutes before the present one whose slots are read while ticks are late."""
+"""The most minutes before the current one whose slots are read while ticks are late."""
 MOST_NAMED: Final = 1_000
 _AT_ONCE: Final = 1_000
 
@@ -319,7 +319,7 @@ class Forecast:
     """The number of runs in each of the coming minutes."""
 
     minutes: Mapping[int, int]
-    """Runs by the start of their minute, the present one first."""
+    """Runs by the start of their minute, the current one first."""
     truncated: bool
     heaviest: Mapping[int, Sequence[HeavyJob]] = field(default_factory=dict)
     complete_until: int | None = None
@@ -348,7 +348,7 @@ def forecast(engine: Engine, tenant: str, minutes: int) -> Forecast:
 
 
 def _late_buckets(engine: Engine) -> int:
-    """Return how many buckets before the present one may have runs that wait for a tick, because ticks are late."""
+    """Return how many buckets before the current one may have runs that wait for a tick, because ticks are late."""
     try:
         report = read_ticks(engine)
     except Unavailable:

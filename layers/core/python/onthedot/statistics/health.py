@@ -37,7 +37,7 @@ class TickReport:
     """
     age_ms: int | None
     never: int = 0
-    """Number of shards that should have had a tick by now and had none."""
+    """The number of shards that should have had a tick and had none."""
     waited_ms: int | None = None
     """How long ago the scheduler started, if no shard has had a tick since then and the first one is late."""
 
@@ -48,7 +48,7 @@ class TickReport:
             started = f"{in_short(self.waited_ms / 1000)} ago"
             return f"no tick has ended since the scheduler started {started}; due runs wait"
         if self.age_ms is None:
-            return "the scheduler itself is late: no tick is known"
+            return "the scheduler itself is late: no tick is on record"
         never = f"; {'1 shard' if self.never == 1 else f'{self.never} shards'} had none" if self.never else ""
         return f"the scheduler itself is late: the last tick ended {in_short(self.age_ms / 1000)} ago{never}"
 

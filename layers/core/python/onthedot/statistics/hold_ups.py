@@ -177,7 +177,7 @@ def _at(gate: GateId, limits: GateLimits, use: GateUse | None) -> Iterator[HoldU
     if limits.is_stopped:
         message, code = f"{nothing_starts(gate, limits)}; {waiting}", "stopped"
     else:
-        why = use_of_limits(limits, use.in_use) or "they go on soon"
+        why = use_of_limits(limits, use.in_use) or "they start soon"
         message, code = f"{waiting} at {gate_name(gate)}: {why}", "full"
     named = None if gate.name == TENANT else gate.name
     yield HoldUp(

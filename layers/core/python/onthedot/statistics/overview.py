@@ -1,4 +1,4 @@
-"""Read the overview of a tenant: its parts side by side, so that one that fails or is slow hides no other."""
+"""Read the overview of a tenant: its parts side by side, so that one that fails or is slow does not hide the others."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -48,7 +48,7 @@ from onthedot.statistics.counters import (
 _LOG: Final = logging.getLogger(__name__)
 _TRIES: Final = 6
 _POSITION_DIGITS: Final = 40
-"""Most digits of a sequence number of a stream. With zeros before it, texts compare as numbers do."""
+"""The most digits of a sequence number of a stream. With zeros before it, texts compare as numbers do."""
 _KEPT_SECONDS: Final = KEPT_DAYS * 86_400
 
 
@@ -171,7 +171,7 @@ class CountResult:
 def count_changes(
     writer: StatisticsWriter, shard: str, changes: Sequence[RecordChange], clock: Clock, deadline: Deadline
 ) -> CountResult:
-    """Count the ends among these changes, which are in the order of the shard. One fault stops no other count."""
+    """Count the ends among these changes, which are in the order of the shard. One fault does not stop other counts."""
     groups, faulty = _groups(changes)
 
     def write(ends: Sequence[PlacedEnd]) -> str:
@@ -196,7 +196,7 @@ def _groups(changes: Sequence[RecordChange]) -> tuple[Mapping[tuple[str, int], l
             ended = end_of(change.old, change.new, change.at)
             if ended is not None:
                 groups.setdefault((ended.tenant, ended.minute), []).append(PlacedEnd(int(change.position), ended))
-        except Exception as error:  # noqa: BLE001 (a change that no version foresaw must stop no other)
+        except Exception as error:  # noqa: BLE001 (one bad change must not stop the others)
             faulty += 1
             _LOG.error("uncounted", extra={"position": change.position, "why": repr(error)})
     return groups, faulty

@@ -130,7 +130,7 @@ def _is_address(host: str) -> bool:
 
 
 def _look_up(host: str, port: int, lookup: Lookup, seconds: float, stop: Stop) -> Iterable[tuple[Any, ...]]:
-    """Resolve in a thread, since the system's resolver has no time-out to set. An address needs no thread."""
+    """Resolve in a thread, since the system's resolver has no timeout to set. An address needs no thread."""
     outcome: queue.SimpleQueue[Iterable[tuple[Any, ...]] | UnresolvedError] = queue.SimpleQueue()
 
     def ask() -> None:

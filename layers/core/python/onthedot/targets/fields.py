@@ -44,7 +44,7 @@ def _bytes_at_most(limit: int, advice: str) -> AfterValidator:
     def check(value: Any) -> Any:
         size = len(canonical(value))
         if size > limit:
-            raise ValueError(f"is {size:,} bytes and may be {limit:,}; {advice}")
+            raise ValueError(f"is {size:,} bytes, but the limit is {limit:,}; {advice}")
         return value
 
     return AfterValidator(check)
@@ -59,13 +59,13 @@ def _refuse_null(value: Any) -> Any:
 
 def _one_capability(text: str) -> str:
     if "," in text or text != text.strip():
-        raise ValueError("has a comma or outer spaces; give one capability as one entry")
+        raise ValueError("has a comma, or spaces around it; give each capability as its own entry")
     return printable(text)
 
 
 def _argument(text: str) -> str:
     if "\0" in text:
-        raise ValueError("has a zero character, which no program can be given; remove it")
+        raise ValueError("has a zero character, which cannot be passed to a program; remove it")
     return text
 
 
@@ -83,7 +83,7 @@ Function = Annotated[
     _spelled(
         r"(arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:)?"
         r"[A-Za-z0-9_-]{1,140}(:(\$LATEST|[A-Za-z0-9_-]{1,128}))?",
-        "is neither a function's name nor its whole ARN, with a version or alias or without; give one",
+        "is neither a function's name nor its full ARN, with or without a version or alias; give one of them",
     ),
 ]
 Service = Annotated[

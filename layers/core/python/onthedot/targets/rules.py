@@ -134,7 +134,7 @@ def check_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
         raise BadTarget("has one header in two spellings; keep one of them")
     size = sum(len(name) + len(value) + len(": \r\n") for name, value in headers.items())
     if size > MAX_HEADER_BYTES:
-        raise BadTarget(f"is {size:,} bytes and may be {MAX_HEADER_BYTES:,}; shorten the headers")
+        raise BadTarget(f"is {size:,} bytes, but the limit is {MAX_HEADER_BYTES:,}; shorten the headers")
     return headers
 
 
@@ -186,7 +186,7 @@ class HttpDestination:
     """In lower case. An IPv6 address has no brackets."""
     port: int
     path: str
-    """The path and the query, as a request line has them."""
+    """The path and the query, as in a request line."""
 
     @property
     def secure(self) -> bool:

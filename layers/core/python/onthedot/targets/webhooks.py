@@ -14,7 +14,7 @@ from typing import Final
 PREFIX: Final = "whsec_"
 KEY_BYTES: Final = 32
 MOST_KEYS: Final = 5
-"""Most keys of a tenant. Each of them signs every call, and they are one stored item."""
+"""The most keys of a tenant. Each of them signs every call, and they are one stored item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class SigningKey:
     secret: str
     created_at: int
     retires_at: int | None = None
-    """The key signs beside its successor until this instant. None: it has no successor."""
+    """The key signs alongside its successor until this instant. None: it has no successor."""
 
     def signs(self, now: int) -> bool:
         return self.retires_at is None or now < self.retires_at

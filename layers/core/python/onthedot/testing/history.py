@@ -28,7 +28,7 @@ class History:
         return sorted(found, key=lambda run: (run.fire_time or _NEVER, run.id))
 
     def assert_all(self, status: Status, job: Job | str | None, times: int | None) -> None:
-        """Raise AssertionError unless all executions have the status, and there is one at least, or so many."""
+        """Raise AssertionError unless all executions have the status, and there is at least one, or `times`."""
         __tracebackhide__ = True
         runs = self.runs(job)
         wanted = [run for run in runs if run.status == status]
@@ -42,7 +42,7 @@ class History:
         raise AssertionError(message) from self._error_of(runs)
 
     def assert_called(self, what: str, times: int) -> None:
-        """Raise AssertionError unless a handler, or a URL, was called so many times."""
+        """Raise AssertionError unless a handler, or a URL, was called `times` times."""
         __tracebackhide__ = True
         calls: Sequence[HttpCall | HandlerCall] = self.targets.calls if "://" in what else self.targets.handled
         found = [one for one in calls if (one.url if isinstance(one, HttpCall) else one.handler) == what]

@@ -223,22 +223,22 @@ class Kit:
         return self._history.runs(job)
 
     def assert_succeeded(self, job: Job | str | None = None, times: int | None = None) -> None:
-        """Check that the executions so far have succeeded: at least one, or exactly so many."""
+        """Check that the executions so far have succeeded: at least one, or exactly `times`."""
         __tracebackhide__ = True
         self._history.assert_all(Status.SUCCEEDED, job, times)
 
     def assert_failed(self, job: Job | str | None = None, times: int | None = None) -> None:
-        """Check that the executions so far have failed: at least one, or exactly so many."""
+        """Check that the executions so far have failed: at least one, or exactly `times`."""
         __tracebackhide__ = True
         self._history.assert_all(Status.FAILED, job, times)
 
     def assert_skipped(self, job: Job | str | None = None, times: int | None = None) -> None:
-        """Check that the executions so far were skipped: at least one, or exactly so many."""
+        """Check that the executions so far were skipped: at least one, or exactly `times`."""
         __tracebackhide__ = True
         self._history.assert_all(Status.SKIPPED, job, times)
 
     def assert_called(self, what: str, times: int = 1) -> None:
-        """Check that a handler, or a URL, was called so many times. Each attempt is a call."""
+        """Check that a handler, or a URL, was called `times` times. Each attempt is a call."""
         __tracebackhide__ = True
         self._history.assert_called(what, times)
 

@@ -84,7 +84,7 @@ class TimedQueues(RunQueues, Protocol):
 
 
 class WorkerDied(BaseException):
-    """The simulated death of the worker. No code of the scheduler may catch it, so it is no Exception."""
+    """The simulated death of the worker. No code of the scheduler may catch it, so it is not an Exception."""
 
 
 class SlotsFailed(AssertionError):
@@ -107,9 +107,9 @@ class VirtualScheduler:
     """Called with each message before its run starts. It may raise WorkerDied."""
     _executor: RunExecutor = field(init=False)
     _first: tuple[int, int] = (0, 0)
-    """The buckets of the first slots, as they were when the present moment was chosen."""
+    """The buckets of the first slots, as they were when the current moment was chosen."""
     _again: list[Received] = field(default_factory=list)
-    """Messages to deliver a second time, after the present attempt."""
+    """Messages to deliver a second time, after the current attempt."""
 
     def __post_init__(self) -> None:
         self.engine = replace(self.engine, queues=self.queues, tick_times=TickedNow(self.clock))

@@ -12,7 +12,7 @@ The state of a stage is one item: open, frozen or importing.
   known state counts for 30 seconds, then nothing is written. After a change, commands wait until every process
   follows (`settle_ms`). An export also waits until no attempt is alive; then the pages of its scan are one consistent
   state.
-- The import computes status and slot anew: a run that was sent or waits at a gate becomes PENDING in a fire slot.
+- The import recomputes status and slot: a run that was sent or waits at a gate becomes PENDING in a fire slot.
 - Entries are put if absent, and each change of the state finds its own result after a lost reply, so every command
   may be repeated. A release is refused for any freeze but the one that was imported.
 - Neither stage can ask the other. The source stays frozen, and the file proves it.

@@ -19,11 +19,11 @@ from onthedot.transfer.import_ import import_page
 from onthedot.transfer.stage_state import LONGEST_FREEZE_ID, StageState
 
 MAX_IMPORT: Final = 5 * 1024 * 1024
-"""Most bytes of a page of an import. Lambda takes 6 MB at most."""
+"""The most bytes of a page of an import. Lambda takes 6 MB at most."""
 MOST_ENTRIES: Final = 1_000
 
 FreezeId = Annotated[
-    str, Field(min_length=1, max_length=LONGEST_FREEZE_ID, description="the freeze, as the header of the export has it")
+    str, Field(min_length=1, max_length=LONGEST_FREEZE_ID, description="the freeze, as in the header of the export")
 ]
 Flag = Annotated[Literal["true", "false"], Field()]
 
@@ -44,7 +44,7 @@ class ImportFields(FreezeFields):
     """One page of an import."""
 
     entries: Annotated[
-        list[Any], Field(max_length=MOST_ENTRIES, description="lines of the export, as they are in the file")
+        list[Any], Field(max_length=MOST_ENTRIES, description="lines of the export, exactly as in the file")
     ]
     dry_run: Annotated[bool, Field(description="store nothing, and answer what would happen (false)")] = False
 
@@ -57,7 +57,7 @@ class ExportQuery(Fields):
     only: Annotated[
         Literal["running"] | None, Field(description="no entries, only the ids of runs whose attempts are alive")
     ] = None
-    cursor: Annotated[str | None, Field(max_length=MAX_CURSOR, description="next_cursor of the page before")] = None
+    cursor: Annotated[str | None, Field(max_length=MAX_CURSOR, description="next_cursor of the previous page")] = None
 
 
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.

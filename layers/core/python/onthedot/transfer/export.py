@@ -75,7 +75,7 @@ def running_page(engine: Engine, cursor: str | None = None) -> ExportedPage:
 def transfer_of(engine: Engine) -> Transfer:
     """Return the ports of exports and imports. Raise Unavailable if this engine has none."""
     if engine.transfer is None:
-        raise Unavailable("this part neither exports nor imports")
+        raise Unavailable("this process neither exports nor imports")
     return engine.transfer
 
 
@@ -112,7 +112,7 @@ def _size(entry: Entry) -> int:
 
 
 def _readable(entry: Entry) -> Record | str | None:
-    """Return the record of an entry, or its fault. None: the entry is no record."""
+    """Return the record of an entry, or its fault. None: the entry is not a record."""
     if entry.kind != RECORD:
         return None
     try:

@@ -66,7 +66,7 @@ def from_text(text: str) -> StageState:
     """Return the state that `to_text` encoded. Raise ValueError, KeyError or TypeError for any other text."""
     stored: Any = json.loads(text)
     if not isinstance(stored, dict):
-        raise TypeError("it is no object")
+        raise TypeError("it is not an object")
     known = {field.name for field in fields(StageState)}
     values = {name: value for name, value in stored.items() if name in known}
     return StageState(**{**values, "mode": StageMode(stored["mode"])})
@@ -83,7 +83,7 @@ def frozen(state: StageState, freeze_id: str, now: int) -> StageState:
 def exported(state: StageState, freeze_id: str, now: int) -> StageState:
     """Note that all data of this freeze is exported. Raise StageConflict."""
     if state.mode is not StageMode.FROZEN or state.freeze_id != freeze_id:
-        raise StageConflict("the freeze of this export has ended, so the export is not whole; export again")
+        raise StageConflict("the freeze of this export has ended, so the export is incomplete; export again")
     return replace(state, exported_at=state.exported_at or now)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 STAGE_KNOWN_MS: Final = 5_000
 STAGE_SETTLE_MS: Final = 90_000
-"""No process that goes by the state before writes any more: it is known for 30 s at most, a batch of moves is tried for
+"""No process that follows the previous state still writes: it is known for 30 s at most, a batch of moves is tried for
 30 s at most, and its last call takes 20 s at most."""
 
 

@@ -1,4 +1,4 @@
-"""A copy of the embedded engine's file, and an engine on it, for commands that run beside a server."""
+"""A copy of the embedded engine's file, and an engine on it, for commands that run next to a server."""
 
 import tempfile
 from collections.abc import Iterator

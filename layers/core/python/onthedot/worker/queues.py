@@ -19,7 +19,7 @@ _STEP: Final = {priority: 30 // weight for priority, weight in WEIGHTS.items()}
 
 
 class PriorityOrder:
-    """The turns of one worker's queues: HIGH, MEDIUM and LOW as 6 : 3 : 1, and no queue waits for ever.
+    """The turns of one worker's queues: HIGH, MEDIUM and LOW as 6 : 3 : 1, and no queue waits forever.
 
     Each queue has a turn, a point in virtual time. The queue with the earliest turn goes first, and each run that was
     leased from it moves its turn on by 30 / weight. An empty queue saves up no turns: it continues where the others
@@ -124,13 +124,13 @@ class QueuePolls:
             return bool(self._arrived or woken)
 
     def wake(self) -> None:
-        """End the present wait. When there is none, end the next wait as soon as it begins."""
+        """End the current wait. When there is none, end the next wait as soon as it begins."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()
 
     def pause(self) -> None:
-        """End the present wait, and return to their queues all messages that have arrived or still arrive."""
+        """End the current wait, and return to their queues all messages that have arrived or still arrive."""
         with self._changed:
             self._accepting, self._woken = False, True
             arrived, self._arrived = self._arrived, []

@@ -11,7 +11,7 @@ from onthedot.targets.processes.supervised import make_private
 
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """The targets that the operator of a worker allows, beside calls over the network."""
+    """The targets that the operator of a worker allows, besides calls over the network."""
 
     allow_private: bool = False
     shell: bool = False

@@ -1,7 +1,7 @@
 """Task protection on ECS: a task with a long run is not stopped by scale-in or by a deployment.
 
 ECS chooses which tasks it stops. It gives each of them SIGTERM and two minutes, so a run that ends within the worker's
-grace needs no protection. While a run with a longer time-out is there, the worker asks the agent of its own task for
+grace needs no protection. While a run with a longer timeout is there, the worker asks the agent of its own task for
 protection, which ECS takes back by itself after `PROTECTED_MINUTES` without a renewal.
 
 A deployment cannot end while a task of the version before is protected, and CloudFormation gives up after three hours.

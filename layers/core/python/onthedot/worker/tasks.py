@@ -201,7 +201,7 @@ class TaskThreads:
 STOP_PATIENCE: Final = 3.0
 """Seconds that a target has to end after it was asked to stop. After that the worker abandons it."""
 OVERRUN_SECONDS: Final = 15.0
-"""Targets keep their own time-out. The worker stops a target that outlasts its time-out by this long."""
+"""Targets keep their own timeout. The worker stops a target that outlasts its timeout by this long."""
 
 
 class Heartbeat:
@@ -249,7 +249,7 @@ class Heartbeat:
         return all_answered
 
     def watch(self) -> None:
-        """Stop tasks whose lease is about to end or that outlast their time-out. Abandon tasks that do not end then."""
+        """Stop tasks whose lease is about to end or that outlast their timeout. Abandon tasks that do not end then."""
         self._keeper.stop_expiring()
         now = self._monotonic()
         for running in self._running_tasks.running():

@@ -32,7 +32,7 @@ class Task:
     priority: Priority
     needs: Needs
     alone: bool
-    """No other task may run beside it, because it lost a worker before."""
+    """No other task may run alongside it, because it lost a worker before."""
     lease_end: float
     """The end of the lease as it was leased, in seconds of this machine's monotonic clock."""
     perform: Callable[[Performer, Stop, LatestProgress], Answer]
@@ -77,7 +77,7 @@ class WorkSource(Protocol):
         """Accept nothing until the next `lease` or `wait`. A run that arrives meanwhile goes to another worker."""
 
     def close(self) -> None:
-        """Wait until nothing can arrive for this worker any more. The worker calls it once, when it ends."""
+        """Wait until nothing more can arrive for this worker. The worker calls it once, when it ends."""
 
     def extend_lease(self, task: Task, progress: ProgressReport | None = None) -> LeaseExtended | Fenced:
         """Extend the lease of the run with a report about it, and hide its message for longer."""

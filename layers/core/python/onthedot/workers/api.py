@@ -33,7 +33,7 @@ from onthedot.workers.report import sealed
 MAX_CAPABILITIES: Final = 200
 MAX_RUNNING: Final = 1_000
 MAX_BEAT: Final = 320 * 1024
-"""Most bytes of a heartbeat. The ids of two thousand runs fit."""
+"""The most bytes of a heartbeat. The ids of two thousand runs fit."""
 MAX_LEASES: Final = 10
 PULL_POOL: Final = "pull"
 MOST_MB: Final = 100_000_000
@@ -190,7 +190,7 @@ class LeaseView(TypedDict):
     """A run that is leased to the worker until `lease_until`.
 
     It has all values that the worker needs, and the target's secrets. The worker sends `receipt` back with each report.
-    `alone` asks the worker to run nothing else beside it.
+    `alone` asks the worker to run nothing else alongside it.
     """
 
     execution_id: str

@@ -156,13 +156,13 @@ def give_back(engine: Engine, received: Received, after_ms: int | None) -> None:
 
 
 def delete(engine: Engine, received: Received) -> None:
-    """Delete a message that is not needed any more. If this fails, the queue delivers it again by itself."""
+    """Delete a message that is no longer needed. If this fails, the queue delivers it again by itself."""
     with suppress(OnthedotError):
         engine.queues.delete(received)
 
 
 def _renew(engine: Engine, message: RunMessage) -> bool:
-    """Replace the message by a new one. Return whether the old one is not needed any more.
+    """Replace the message by a new one. Return whether the old one is no longer needed.
 
     The new message is sent before the run gets its generation. So the run has one valid message at every moment, also
     when this process dies between the steps, and all its other messages are stale at the end.

@@ -32,7 +32,7 @@ class LeasedRun:
     received: Received | None
     """Its message. None: the run was assigned to the worker."""
     alone: bool
-    """The run lost a worker before, so no other run should run beside it."""
+    """The run lost a worker before, so no other run should run alongside it."""
 
 
 @dataclass(frozen=True, slots=True)

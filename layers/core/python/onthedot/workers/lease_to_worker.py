@@ -28,7 +28,7 @@ MOST_BYTES: Final = 3 * 1024 * 1024 // 2
 LONGEST_WAIT_SECONDS: Final = 20
 """The longest wait of a lease. A load balancer between worker and API may cut a connection that is idle for longer."""
 _NO_DEFINITION: Final = Answer(
-    ok=False, error="nothing says what this run is to do", error_class="no_definition", retryable=False
+    ok=False, error="nothing says what this run should do", error_class="no_definition", retryable=False
 )
 _TOO_MUCH: Final = Answer(ok=False, error="no room for its payload in one answer", handed_back=True)
 
@@ -84,7 +84,7 @@ def _call(engine: Engine, lease: LeasedRun, room: int) -> Call | Answer:
         return call
     if (size := len(call.payload)) <= MOST_BYTES:
         return _TOO_MUCH
-    # It fits into no answer. Handed back, it would be leased again for ever.
+    # It does not fit into any answer. If it were handed back, it would be leased again forever.
     why = f"its payload and the results of its parents have {size:,} bytes; workers over REST get {MOST_BYTES:,}"
     return Answer(ok=False, error=why, error_class="payload_too_large", retryable=False)
 

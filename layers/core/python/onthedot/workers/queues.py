@@ -1,4 +1,4 @@
-"""The state of the queues of a stage. A queue that fails hides no other."""
+"""The state of the queues of a stage. A queue that fails does not hide the others."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

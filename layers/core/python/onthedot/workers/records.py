@@ -1,4 +1,4 @@
-"""The records of pull workers: what they can do, what they do now, and whether they are alive."""
+"""The records of pull workers: what they can do, what they are doing, and whether they are alive."""
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -12,7 +12,7 @@ SILENT_MS: Final = LEASE_MS + 5_000
 FORGOTTEN_MS: Final = 24 * 3_600_000
 """The record of a worker that was silent for longer expires."""
 MOST_ASSIGNED: Final = 100
-"""Most runs that may be assigned to one worker. They are kept in its record, which is read at every lease."""
+"""The most runs that may be assigned to one worker. They are kept in its record, which is read at every lease."""
 MOST_RECENT: Final = 100
 
 LAMBDA_WORKER: Final = "lambda-"
@@ -22,12 +22,12 @@ SERVE_WORKER: Final = "serve-"
 
 
 def is_unregistered(worker_id: str) -> bool:
-    """Return whether the id is that of a worker which does not register, and so has no record."""
+    """Return whether the id belongs to a worker that does not register, and so has no record."""
     return worker_id.startswith((LAMBDA_WORKER, SERVE_WORKER))
 
 
 class WorkerStatus(StrEnum):
-    """One state of a worker, found from its heartbeats."""
+    """The state of a worker, derived from its heartbeats."""
 
     ACTIVE = "ACTIVE"
     """It sends heartbeats and takes runs."""
@@ -36,7 +36,7 @@ class WorkerStatus(StrEnum):
     LOST = "LOST"
     """Its heartbeats stopped. The sweep recovers its runs when their leases end."""
     STOPPED = "STOPPED"
-    """It said that it ended."""
+    """It reported that it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Resources:
     """The resources that a worker has, or that runs take."""
 
     concurrency: int = 1
-    """Number of runs side by side. Each run takes one."""
+    """How many runs at a time. Each run takes one place."""
     cpu: float = 0
     memory_mb: int = 0
     storage_mb: int = 0
@@ -78,10 +78,10 @@ class Load:
     stopping: bool = False
     stopped: bool = False
     recent: tuple[str, ...] = ()
-    """The ids of the latest runs that ended on it, the latest first. A heartbeat brings those since the one before."""
+    """The ids of the latest runs that ended on it, the latest first. A heartbeat adds those since the previous one."""
 
     def after(self, before: "Load") -> "Load":
-        """Return this load with the latest runs. One that ran before and does not run now has ended, named or not."""
+        """Return this load with the latest runs. One that was running and is not now has ended, named or not."""
         running = frozenset(self.running)
         ended = [run_id for run_id in (*self.recent, *before.running, *before.recent) if run_id not in running]
         return replace(self, recent=tuple(dict.fromkeys(ended))[:MOST_RECENT])
@@ -96,7 +96,7 @@ def expiry_of(heartbeat_at: int) -> int:
 class WorkerRecord:
     worker_id: str
     tenant: str | None
-    """The tenant whose runs it may have. None: all tenants, for workers of the operator with access to the table."""
+    """The tenant whose runs it may take. None: any tenant's, for the operator's workers with access to the table."""
     pool: str
     capabilities: frozenset[str]
     resources: Resources

@@ -27,7 +27,7 @@ def end_wait(engine: Engine, worker_id: str | None) -> None:
 
 
 def register_worker(engine: Engine, tenant: str | None, offer: Offer) -> WorkerRecord:
-    """Register the worker and return it. Raise InvalidRequest for a pool that is no pull pool, or a foreign id."""
+    """Register the worker and return it. Raise InvalidRequest for a pool that is not a pull pool, or a foreign id."""
     # A worker that received from the queue of a push pool would keep the runs of all tenants from Lambda.
     pull_pools = [pool.name for pool in engine.deployment.pools.all if pool.kind is PoolKind.PULL]
     if offer.pool not in pull_pools:
@@ -36,7 +36,7 @@ def register_worker(engine: Engine, tenant: str | None, offer: Offer) -> WorkerR
         )
     known = None if offer.worker_id is None else engine.registry.find(offer.worker_id)
     if known is not None and known.tenant != tenant:
-        raise InvalidRequest(Problem("worker_id", "is taken; leave it out to be given one"))
+        raise InvalidRequest(Problem("worker_id", "is already taken; leave it out to get a new one"))
     now = engine.clock.now()
     worker = WorkerRecord(
         worker_id=offer.worker_id or f"worker_{secrets.token_hex(8)}",

@@ -24,7 +24,7 @@ _BEAT: Final = "heartbeat_at"
 _LOAD: Final = "load"
 _ASSIGNED: Final = "assigned"
 _DAMAGED: Final = (AttributeError, KeyError, TypeError, ValueError, Unavailable)
-"""The errors that reading a damaged worker raises, or one of a newer version."""
+"""The errors that reading a worker raises if it is damaged or from a newer version."""
 
 
 class WorkerRegistry:

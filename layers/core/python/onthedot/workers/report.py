@@ -65,11 +65,11 @@ def keep_lease(
     worker_id: str | None = None,
     progress: ProgressReport | None = None,
 ) -> Record:
-    """Extend the lease and the visibility time-out of its message. The returned run says whether it is to be cancelled.
+    """Extend the lease and the visibility timeout of its message. The returned run says whether it must be cancelled.
 
     The same write stores a report of the attempt about its progress.
 
-    Without the attempt's number, this extends the present attempt, if it is this worker's. Raise JobNotFound,
+    Without the attempt's number, this extends the current attempt, if it is this worker's. Raise JobNotFound,
     StaleAttempt or Unavailable.
     """
     run = _read(engine, tenant, run_id)

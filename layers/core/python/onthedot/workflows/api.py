@@ -49,7 +49,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     "on_event": "is not for jobs of a workflow; remove it",
     "dependencies": "names jobs by id; name jobs of the workflow by key in depends_on",
 }
-_ABOVE: Final = "is for the whole workflow, not for one of its jobs; give it beside jobs"
+_ABOVE: Final = "is for the whole workflow, not for one of its jobs; give it next to jobs"
 _MISPLACED: Final = {field.name: _ADVICE.get(field.name, _ABOVE) for field in FIELDS if Has.NODE not in field.has}
 """The fields that a job may have and a job of a workflow may not, with the advice for each."""
 

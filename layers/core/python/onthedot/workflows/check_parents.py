@@ -52,15 +52,15 @@ class ParentCheck:
     def _trouble(self, parent_id: str, job_id: str) -> str | None:
         parent = self._known.get(parent_id)
         if parent_id == job_id:
-            return f"is the job itself: {job_id} → {job_id}; it would wait for ever"
+            return f"is the job itself: {job_id} → {job_id}; it would wait forever"
         if parent is None or parent.tenant != self._tenant or parent.status is Status.DELETED or is_stamped(parent_id):
-            return "there is no such job; give the id of a job of yours"
+            return "there is no such job; give the id of one of your jobs"
         if parent.kind is Kind.RECURRING:
-            return "is a recurring job, which has no end to wait for; put both into a workflow"
+            return "is a recurring job, which never ends; put both into a workflow"
         if parent.kind is Kind.EVENT:
-            return "is a job that waits for events, which has no end to wait for; wait for another one"
+            return "is a job that waits for events, which never ends; wait for another one"
         if parent.workflow == parent_id:
-            return "is a workflow, whose end is that of its jobs; wait for those of them that end last"
+            return "is a workflow, which ends when its jobs do; wait for the jobs in it that end last"
         others = self._added[parent_id] - parent.children - {job_id}
         is_full = parent.status not in TERMINAL and not has_room_for(parent, len(others) + 1)
         return f"has no room: {TOO_MANY_CHILDREN}" if is_full and job_id not in parent.children else None

@@ -19,7 +19,7 @@ from onthedot.core.start_window import last_start
 from onthedot.schedules.schedule import next_fire
 
 MOST_CHILDREN: Final = 1_000
-"""Most jobs that may wait for one job. Their ids are in its record, and each of them is notified when the job ends."""
+"""The most jobs that may wait for one job. Their ids are in its record, and each is notified when the job ends."""
 UNREADABLE_MS: Final = 3_600_000
 """Time after which a parent tries again to notify a child that could not be read."""
 _ENDS: Final = {

@@ -17,9 +17,9 @@ from onthedot.core.errors import Problem
 from onthedot.core.records import TERMINAL, Status
 
 MAX_CYCLES: Final = 10
-"""Most cycles that are reported. The search for each looks at all edges."""
+"""The most cycles that are reported. The search for each looks at all edges."""
 MAX_HINTS: Final = 20
-"""Most unknown keys that get a hint. A hint compares the key with all keys, and a request with many unknown keys must
+"""The most unknown keys that get a hint. A hint compares the key with all keys, and a request with many of them must
 not take seconds."""
 
 
@@ -114,7 +114,7 @@ def check(nodes: Sequence[Node]) -> list[Problem]:
     for cycle in sorted(islice(_cycles(_parents(nodes, positions)), MAX_CYCLES)):
         path = " → ".join(nodes[position].key for position in [*cycle, cycle[0]])
         found.append(
-            Problem(f"jobs.{cycle[0]}.depends_on", f"these wait for each other: {path}; remove one of the arrows")
+            Problem(f"jobs.{cycle[0]}.depends_on", f"these wait for each other: {path}; remove one dependency")
         )
     return found
 

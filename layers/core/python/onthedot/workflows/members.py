@@ -37,10 +37,10 @@ class Member:
     pool: str | None = None
     at: int | None = None
     delay_ms: int | None = None
-    """The delay after the moment at which the graph is made."""
+    """The delay from the moment when the graph is made."""
     on_parent_failure: OnParentFailure = OnParentFailure.FAIL
     record: Mapping[str, Any] = field(default_factory=dict)
-    """The fields of the request that the record has by the same names (`Stored.RECORD`)."""
+    """The fields of the request that the record has under the same names (`Stored.RECORD`)."""
 
     @property
     def gates(self) -> Sequence[str]:
@@ -61,7 +61,7 @@ class Workflow:
 
 
 def from_payload(content: bytes) -> Workflow:
-    """Return the workflow of a payload. Raise ValueError, KeyError or TypeError when it is none."""
+    """Return the workflow of a payload. Raise ValueError, KeyError or TypeError when it is not one."""
     return Workflow(tuple(_member(stored) for stored in json.loads(content)["jobs"]))
 
 
@@ -73,7 +73,7 @@ def graph_of(engine: Engine, job: Record, definition: Definition) -> Workflow:
         raise UnreadableRecord(Unreadable(job.run_id, f"its graph is gone: {error}", job.tenant)) from error
     try:
         return from_payload(content)
-    except Exception as error:  # a damaged graph, or that of a newer version, can raise anything
+    except Exception as error:  # a damaged graph, or one from a newer version, can raise anything
         why = f"its graph cannot be read: {type(error).__name__}: {error}"
         raise UnreadableRecord(Unreadable(job.run_id, cut(why), job.tenant)) from error
 

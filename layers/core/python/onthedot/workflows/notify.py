@@ -44,7 +44,7 @@ class _Notified:
 
     @contextmanager
     def apart(self, run_id: str) -> Iterator[None]:
-        """Note an error of one step, so that it stops no other step."""
+        """Note an error of one step, so that it does not stop other steps."""
         try:
             yield
         except Unavailable as error:
@@ -187,7 +187,7 @@ def _schedule_child(engine: Engine, child: Record) -> Record | None:
 
 
 def link_to_parents(engine: Engine, child: Record) -> None:
-    """Link a new child to each of its parents. When a parent has ended by now, notify the child at once.
+    """Link a new child to each of its parents. When a parent has already ended, notify the child at once.
 
     A child for which a parent has no room fails with that reason. Raise Unavailable: then the child stays in its watch
     slot, and the sweep links it.

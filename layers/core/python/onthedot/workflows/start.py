@@ -41,13 +41,13 @@ class WorkflowStarter(Performer):
         except _CannotBeMade as error:
             return Answer(ok=False, error=str(error), error_class="workflow", retryable=False)
         except Unavailable as error:
-            return not_made(Unavailable(f"the graph is not whole yet: {error}"), call.attempt)
+            return not_made(Unavailable(f"the graph is not complete yet: {error}"), call.attempt)
         return Answer(ok=True, result=json.dumps({"workflow_id": call.run_id, "jobs": made}))
 
     def _make(self, call: Call) -> int:
         run = self._engine.store.get(call.run_id)
         if run is None or run.status is not Status.RUNNING or run.attempt != call.attempt:
-            raise _CannotBeMade("another attempt owns this run by now")
+            raise _CannotBeMade("another attempt owns this run now")
         workflow = _read(call)
         for keys in _in_order(workflow):
             self._store(call, records_of(self._engine, workflow, run, keys))
@@ -79,7 +79,7 @@ def _read(call: Call) -> Workflow:
     try:
         return from_payload(call.payload)
     except (ValueError, KeyError, TypeError) as error:
-        raise _CannotBeMade(f"its payload is no graph: {error!r}") from error
+        raise _CannotBeMade(f"its payload is not a graph: {error!r}") from error
 
 
 def _in_order(workflow: Workflow) -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""Cancel or delete a job. A workflow's latest graph ends with it, as far as it has not ended."""
+"""Cancel or delete a job. A workflow's latest graph ends with it, unless it has ended already."""
 
 from onthedot.core import patience
 from onthedot.core.errors import JobConflict

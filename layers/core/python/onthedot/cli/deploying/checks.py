@@ -30,7 +30,7 @@ LAMBDA_QUOTA: Final = "L-B99A9384"
 FARGATE_QUOTA: Final = "L-3032A538"
 ECS_ROLE: Final = "AWSServiceRoleForECS"
 SMALLEST: Final = "-c shards=4 -c worker_concurrency=6 -c long_concurrency=2"
-"""The context values with which a stage uses the fewest calls of functions at a time."""
+"""The context values with which a stage needs the fewest function calls at a time."""
 QUALIFIER: Final = "@aws-cdk/core:bootstrapQualifier"
 DEFAULT_QUALIFIER: Final = "hnb659fds"
 DOCKER_SECONDS: Final = 20
@@ -40,7 +40,7 @@ MARKS: Final = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yell
 
 def _stage(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
     if not STAGE.fullmatch(name):
-        raise click.BadParameter(f"{name!r} cannot name a stage; give up to 20 of a-z, 0-9 and -, a letter first")
+        raise click.BadParameter(f"{name!r} cannot name a stage; give up to 20 of a-z, 0-9 and -, beginning with a-z")
     return name
 
 
@@ -56,21 +56,21 @@ account_options: Final = options(
 
 
 class Place(NamedTuple):
-    """The account and the region that the options lead to."""
+    """The account and the region that the options select."""
 
     variables: str
-    """The options as variables before a command, which then works on the same account and region."""
+    """The options as variables to put before a command, so that it works on the same account and region."""
     account: str
     region: str
 
 
 def find_place(profile: str | None, region: str | None, endpoint_url: str | None) -> Place:
-    """Check the credentials, and set the environment as the options say: boto3 and `cdk` both read it there.
+    """Check the credentials, and set the environment to match the options: boto3 and `cdk` both read it.
 
-    A profile takes the place of keys, as in the AWS command line.
+    A profile replaces keys, as in the AWS command line.
     """
     if endpoint_url is not None and not (endpoint_url.startswith(("http://", "https://")) and _host(endpoint_url)):
-        raise click.UsageError(f"{endpoint_url!r} is not the URL of an AWS; give one such as http://127.0.0.1:4566")
+        raise click.UsageError(f"{endpoint_url!r} is not an endpoint URL; give one such as http://127.0.0.1:4566")
     given = {"AWS_PROFILE": profile, "AWS_REGION": region, ENDPOINT: endpoint_url}
     if profile is not None:
         for name in (*KEYS, *REGIONS):
@@ -89,14 +89,14 @@ def find_place(profile: str | None, region: str | None, endpoint_url: str | None
         require([Check("credentials", False, text)])
         raise
     require([Check("credentials", True, f"{caller['Arn']} of account {caller['Account']}")])
-    # From here on the region does not depend on the profile, which `cdk` might read in another way.
+    # From here on the region does not depend on the profile, which `cdk` might read differently.
     os.environ.update(dict.fromkeys(REGIONS, str(where)))
     variables = "".join(f"{name}={shlex.quote(value)} " for name, value in given.items() if value)
     return Place(variables, str(caller["Account"]), str(where))
 
 
 def is_on_this_machine() -> bool:
-    """Return whether the AWS is a substitute on this machine, whose functions run on this machine too."""
+    """Return whether AWS is a substitute on this machine, where its functions run too."""
     return _host(os.environ.get(ENDPOINT, "")) in LOOPBACK
 
 
@@ -114,7 +114,7 @@ def has_terminal() -> bool:
 class Check(NamedTuple):
     name: str
     is_fine: bool | None
-    """None: AWS did not say, for example because the credentials may not ask. The deployment goes on."""
+    """None: AWS did not say, for example because the credentials do not allow the call. The deployment continues."""
     text: str
 
 
@@ -139,7 +139,7 @@ def _judged(name: str, is_fine: bool, fine: str, why_not: str) -> Check:
 
 def checks_of_account(account: str, region: str, context: Mapping[str, Any]) -> Iterator[Check]:
     if wanted := context.get("account"):
-        other = f"account={wanted} is given, and the credentials are of {account}: change one of them"
+        other = f"account={wanted} is given, but the credentials are for {account}: change one of them"
         yield _judged("account", account == wanted, account, other)
     yield _asked("bootstrap", lambda: _bootstrap(bootstrap_parameter(context), region))
 
@@ -147,17 +147,17 @@ def checks_of_account(account: str, region: str, context: Mapping[str, Any]) -> 
 def _bootstrap(parameter: str, region: str) -> Check:
     found = _found(lambda: _client("ssm").get_parameter(Name=parameter), missing="ParameterNotFound")
     if found is None:
-        why = f"CDK has no bootstrap in {region} of this account: run `onthedot bootstrap` once"
+        why = f"CDK is not bootstrapped in {region} of this account: run `onthedot bootstrap` once"
         return Check("bootstrap", False, why)
     version = int(found["Parameter"]["Value"])
-    why = f"CDK's bootstrap in {region} has version {version}, less than {BOOTSTRAP_VERSION}: run `onthedot bootstrap`"
+    why = f"CDK's bootstrap in {region} is version {version}, older than {BOOTSTRAP_VERSION}: run `onthedot bootstrap`"
     return _judged("bootstrap", version >= BOOTSTRAP_VERSION, f"version {version}", why)
 
 
 class Demands(NamedTuple):
     stacks: tuple[str, ...]
     concurrency: int
-    """How many calls of functions at a time the queues make at most."""
+    """The most function calls that the queues make at a time."""
     fargate_cpus: float
     """CPUs of all Fargate tasks together, when every pool is at its largest."""
     docker: bool
@@ -219,7 +219,7 @@ def _lambda_limit(needed: int) -> Check:
     settings = _client("lambda").get_account_settings()
     limit = int(settings["AccountLimit"]["UnreservedConcurrentExecutions"])
     why = (
-        f"Lambda runs at most {limit:,} calls at a time here, and the queues of this stage make up to {needed:,}: "
+        f"Lambda runs at most {limit:,} calls at a time here, but the queues of this stage make up to {needed:,}: "
         f"ask for more in Service Quotas ({LAMBDA_QUOTA}), or deploy with {SMALLEST}"
     )
     fine = f"Lambda runs {limit:,} calls at a time, and the queues make up to {needed:,}"
@@ -232,14 +232,14 @@ def _fargate_limit(needed: float) -> Check:
     found = _found(lambda: quotas.get_service_quota(**quota), missing="NoSuchResourceException")
     limit = float((found or quotas.get_aws_default_service_quota(**quota))["Quota"]["Value"])
     why = (
-        f"Fargate gives {limit:g} CPUs here, and the pools may grow to {needed:g}: ask for more in Service Quotas "
+        f"Fargate gives {limit:g} CPUs here, but the pools may grow to {needed:g}: ask for more in Service Quotas "
         f"({FARGATE_QUOTA}), or lower max_tasks"
     )
     return _judged("Fargate", limit >= needed, f"{limit:g} CPUs, and the pools may grow to {needed:g}", why)
 
 
 def _ecs_role() -> Check:
-    """Say whether ECS has its role. ECS makes it with the first cluster, but cannot use it yet at that moment."""
+    """Say whether ECS has its role. ECS creates it with the first cluster, but cannot use it yet then."""
     found = _found(lambda: _client("iam").get_role(RoleName=ECS_ROLE), missing="NoSuchEntity")
     why = (
         f"this account has no role {ECS_ROLE} yet: run "
@@ -273,7 +273,7 @@ def _client(service: str) -> Any:
 
 
 def _found(call: Callable[[], Any], *, missing: str) -> Any:
-    """None: AWS says with this code that there is none."""
+    """Return what the call finds, or None if AWS answers with this code that it does not exist."""
     try:
         return call()
     except Exception as error:

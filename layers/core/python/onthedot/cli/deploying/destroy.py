@@ -137,10 +137,10 @@ def _ask(stage: str, yes: bool) -> None:
         return
     if not has_terminal():
         raise click.ClickException(
-            "there is no terminal to ask on; give --yes to delete the stage. Nothing was deleted"
+            "cannot ask for confirmation without a terminal; give --yes to delete the stage. Nothing was deleted"
         )
     if click.prompt(f"Type {stage} to delete the stage", default="", show_default=False) != stage:
-        raise click.ClickException("that is another name; nothing was deleted")
+        raise click.ClickException("that is not the name of the stage; nothing was deleted")
 
 
 def _empty_buckets(s3: Any, stack: Stack) -> None:

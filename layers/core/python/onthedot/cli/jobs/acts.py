@@ -188,7 +188,7 @@ def _act_on_many(act: Act, api: Documents, filters: JobFilter, *, dry_run: bool,
 
 
 def _each(act: Act, api: Documents, jobs: Sequence[str], *, as_json: bool) -> None:
-    """Act on one job after the other. One failure stops no other: the exit code is that of the first failure.
+    """Act on one job after the other. One failure does not stop the others: the exit code is that of the first failure.
 
     An API that does not answer ends the command at once.
     """

@@ -75,7 +75,7 @@ def executions(
 def print_executions(
     found: Iterable[dict[str, Any]], otherwise: str, hidden: Collection[str] = (), *, as_json: bool
 ) -> list[dict[str, Any]]:
-    """Print executions and return them. A terminal has no room for ids and `hidden` columns beside the reason."""
+    """Print executions and return them. A terminal has no room for ids and `hidden` columns next to the reason."""
     cells = Cells()
     return print_list(
         found, COLUMNS, lambda one: _row(one, cells), otherwise, as_json=as_json, hidden={"JOB", "EXECUTION", *hidden}
@@ -101,7 +101,7 @@ def _row(one: dict[str, Any], cells: Cells) -> tuple[str, ...]:
 
 
 def _why(one: dict[str, Any], *, for_people: bool) -> str:
-    """Return why an execution has its status. The error of an earlier attempt is no news about one that is running."""
+    """Return why an execution has its status. An earlier attempt's error says nothing about a running one."""
     if for_people and one["status"] == "RUNNING":
         return "-"
     why = str(one.get("error") or one.get("reason") or "-")

@@ -1,4 +1,4 @@
-"""`onthedot get` and `explain`: one job in words or as the API's fields, and why it has not run or what it does now."""
+"""`onthedot get` and `explain`: one job in words or as the API's fields, and why it has not run or what it is doing."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from onthedot.client import requests
 from onthedot.client.requests import Operation
 
 TITLES: Final = 14
-"""Cells of the titles beside the facts."""
+"""Width of the titles next to the facts."""
 COLOURS: Final = {"SUCCEEDED": "green", "FAILED": "red"}
 _COMMANDS: Final = {
     "resume": "onthedot resume {job}",

@@ -118,7 +118,7 @@ def read_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ValueError(f"is not JSON: {error}; quote a text twice, such as '\"text\"'") from None
+        raise ValueError(f"is not JSON: {error}; quote a string twice, such as '\"text\"'") from None
     except RecursionError:
         raise ValueError("is nested too deeply") from None
 

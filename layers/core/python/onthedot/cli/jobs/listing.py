@@ -1,4 +1,4 @@
-"""`onthedot list`: find jobs by filters, and show how each of them does."""
+"""`onthedot list`: find jobs by filters, and show how each is doing."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`onthedot workflow`: start workflows, and show how far they are."""
+"""`onthedot workflow`: start workflows, and show their progress."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -106,7 +106,7 @@ def findings(api: Documents) -> Iterator[Finding]:
         try:
             yield from check()
         except click.ClickException as error:
-            # A call that fails is a finding too, and stops no other check.
+            # A call that fails is a finding too, and does not stop other checks.
             advice = "onthedot tokens create" if error.exit_code == 3 else ""
             yield Finding(name, "wrong", error.format_message(), advice)
 
@@ -121,7 +121,7 @@ def answer_time(seconds: float) -> Finding:
 def _ticks(health: Mapping[str, Any]) -> Finding:
     age = health.get("tick_age_seconds")
     if health.get("status") == "late":
-        last = "no tick is known" if age is None else f"the last tick was {in_words(age)} ago"
+        last = "no tick is on record" if age is None else f"the last tick was {in_words(age)} ago"
         return Finding("ticks", "wrong", f"the scheduler is late: {last}", "Runbook: docs/operations.md#ticks")
     if age is None:
         return Finding("ticks", "ok", "the scheduler is starting: no tick yet")

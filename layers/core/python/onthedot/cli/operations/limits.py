@@ -237,7 +237,7 @@ def set_gate(name: str, no_limits: bool, api: Documents, as_json: bool, **limits
     """
     chosen = [limit for limit in GATE_LIMITS if limits[limit] is not None and limits[limit] is not False]
     if no_limits and chosen:
-        raise click.UsageError(f"--no-limits does not go with --{chosen[0].replace('_', '-')}; keep one of them")
+        raise click.UsageError(f"--no-limits cannot be combined with --{chosen[0].replace('_', '-')}; keep one of them")
     if not no_limits and not {*chosen} - {"burst"}:
         raise click.UsageError("give --in-flight, --per-second, --paused or --no-limits")
     _put(api, name, limits, as_json=as_json)

@@ -33,7 +33,7 @@ OLD_SECONDS: Final = 300
 """A queue whose oldest message waits longer is coloured."""
 INDENT: Final = 2
 TITLES: Final = 11
-"""Cells of the titles beside facts."""
+"""Width of the titles next to facts."""
 QUEUE_COLUMNS: Final = ("POOL", "PRIORITY", "WAITING", "OLDEST", "DELAYED", "IN FLIGHT", "DEAD LETTERS")
 WORKER_COLUMNS: Final = (
     *("WORKER", "POOL", "STATUS", "RUNS", "CPU", "MEMORY MB", "STORAGE MB", "HEARTBEAT", "CAPABILITIES"),
@@ -134,7 +134,7 @@ def _section(section: Section, columns: int, wanted: str) -> Iterator[Line]:
 
 
 def sections_of(document: Mapping[str, Any], now: datetime) -> list[Section]:
-    """Say so where a part is not known now, and hide no other."""
+    """Say where a part is not known now, and still show the others."""
     unknown = set(document.get("unknown") or ())
     makers: Sequence[tuple[str, str, Callable[[Any, datetime], Sequence[Row]], bool]] = (
         ("", "summary", _summary, False),

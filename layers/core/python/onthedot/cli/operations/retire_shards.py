@@ -1,4 +1,4 @@
-"""Retire the shards that no writer uses any more, if no record is in them. `core.shards` says why this is safe."""
+"""Retire the shards that writers no longer use, if no record is in them. `core.shards` says why this is safe."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

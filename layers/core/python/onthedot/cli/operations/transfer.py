@@ -124,7 +124,7 @@ def _write(
 
 
 def _frozen(calls: Calls, bar: Bar, wait_ms: int) -> Any:
-    """Freeze the stage, and wait until nothing changes there any more."""
+    """Freeze the stage, and wait until nothing changes there."""
     stage = _settled(calls, calls.post("/v1/stage/freeze", {}), bar.say)
     until = time.monotonic() + wait_ms / 1000
     while running := [run for page in _pages(calls, only="running") for run in page["running"]]:

@@ -19,7 +19,7 @@ export function ButtonLink({ href, kind = "", small, icon, hotkey, children, cla
   return html`<a class=${cls("btn", kind, small && "small", className)} href=${href}>${icon && html`<${Icon} name=${icon} />`}${children}${hotkey && html`<kbd aria-hidden="true">${hotkey}</kbd>`}</a>`;
 }
 
-/** A card: title, a hint beside it, something at the right end, and the body. `flush`: the body has no padding. */
+/** A card: title, a hint next to it, something at the right end, and the body. `flush`: the body has no padding. */
 export function Card({ title, hint, right, flush, className, children, id }) {
   const own = useId();
   const heading = id ?? own;

@@ -5,7 +5,7 @@ import { useKeys } from "../lib/keys.js";
 import { Button, CopyAs } from "./bits.js";
 import { Said } from "./said.js";
 
-/** A modal dialog. `label` or a child with the id `titleId` names it. `onClose` is called for Escape and for a click beside it. */
+/** A modal dialog. `label` or a child with the id `titleId` names it. `onClose` is called for Escape and for a click next to it. */
 export function Dialog({ label, titleId, className, onClose, children }) {
   const place = useRef(null);
   useKeys({}, { modal: true });

@@ -83,6 +83,6 @@ const ICONS = {
   theme: html`<circle cx="8" cy="8" r="5.500" /><path d="M8 2.500v11a5.500 5.500 0 0 0 0-11z" fill="currentColor" stroke="none" />`,
 };
 
-/** An icon, 16 × 16, hidden from screen readers: the control beside it has the name. */
+/** An icon, 16 × 16, hidden from screen readers: the control next to it has the name. */
 export const Icon = ({ name, className }) =>
   html`<svg class=${cls("i", className)} viewBox="0 0 16 16" aria-hidden="true">${ICONS[name]}</svg>`;

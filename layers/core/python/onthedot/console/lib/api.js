@@ -2,7 +2,7 @@
 // Calls to the API, relative to the page, so that they work under a stage path and under a domain of one's own.
 import { signOut, token } from "./session.js";
 
-/** An answer that is no success. `status` is 0 when there was no answer at all. */
+/** An answer that is not a success. `status` is 0 when there was no answer at all. */
 export class ApiError extends Error {
   constructor(status, code, message, { details = [], requestId = null, retryAfter = null } = {}) {
     super(message);

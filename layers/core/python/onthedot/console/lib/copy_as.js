@@ -223,7 +223,7 @@ const WRITERS = {
   pairs: (option, values) => Object.entries(values).map(([key, value]) => [option, `${key}=${value}`]),
   words: (_, values) => values.map((value) => [value]),
   filters: (option, values) => [[option], ...Object.entries(values).map(([name, value]) => [`--${name}`, value])],
-  // The parts that are 0 are as if they were left out, where the value replaces the present one as a whole.
+  // The parts that are 0 are as if they were left out, where the value replaces the current one as a whole.
   parts: (_, values, { parts, whole }) =>
     Object.entries(values)
       .filter(([, value]) => !whole || value !== 0)

@@ -1,5 +1,5 @@
 // @ts-check
-// The view *One job*: why first, then runs, attempts, history; next fires, run now and definition beside them.
+// The view *One job*: why first, then runs, attempts, history; next fires, run now and definition next to them.
 import { cls, html, useEffect, useMemo, useRef, useState } from "../lib/html.js";
 import { COPY } from "../lib/copy_as.js";
 import { useKeys } from "../lib/keys.js";

@@ -1,5 +1,5 @@
 // @ts-check
-// The view *New job*: a form, and beside it what it would do.
+// The view *New job*: a form, and next to it what it would do.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../lib/html.js";
 import { ApiError, post } from "../lib/api.js";
 import { plural } from "../lib/format.js";

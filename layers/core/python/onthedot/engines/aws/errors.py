@@ -65,7 +65,7 @@ class NoReply(Exception):
 
 @contextmanager
 def translated(action: str) -> Iterator[None]:
-    """Raise Unavailable for a failure that may pass by itself: a throttle, a time-out, a broken connection.
+    """Raise Unavailable for a failure that may pass by itself: a throttle, a timeout, a broken connection.
 
     Raise Unreachable for a resource that is gone or that this process may not use, and ErrorReply for any other error
     that AWS answers, whichever client made the call.

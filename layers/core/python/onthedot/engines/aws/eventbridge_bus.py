@@ -49,7 +49,7 @@ class EventBridgeBus:
             return [number for number in pending if isinstance(answers[number], Undecided)]
 
         def refused(pending: Sequence[int], error: ErrorReply) -> Sequence[int]:
-            """Publish each entry of a refused call by itself, so that one bad entry does not keep back the others."""
+            """Publish each entry of a refused call separately, so that one bad entry does not keep back the others."""
             if len(pending) == 1:
                 answers[pending[0]] = Unpublishable(error.code)
                 return []

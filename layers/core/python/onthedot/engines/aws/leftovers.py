@@ -64,7 +64,7 @@ def tens(messages: Sequence[Item]) -> Iterator[Sequence[Item]]:
 def batches(
     items: Iterable[Item], most: int, most_bytes: int = 0, size: Callable[[Item], int] = lambda _: 0
 ) -> Iterator[Sequence[Item]]:
-    """Return the items in batches of at most so many, and of at most so many bytes. An item that is larger is alone."""
+    """Return the items in batches of at most this many items and bytes. A larger item is a batch of its own."""
     batch: list[Item] = []
     left = most_bytes
     for item in items:

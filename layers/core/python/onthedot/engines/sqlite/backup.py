@@ -54,7 +54,7 @@ def _check_format(reading: sqlite3.Connection, source: Path) -> None:
     if found > FORMAT:
         raise BadBackup(f"{source} has format {found}, and this version of onthedot knows formats up to {FORMAT}")
     if reading.execute("SELECT 1 FROM sqlite_master WHERE name = 'runs'").fetchone() is None:
-        raise BadBackup(f"{source} is no data file of onthedot; name it with --data")
+        raise BadBackup(f"{source} is not a data file of onthedot; name it with --data")
 
 
 def _check_whole(written: sqlite3.Connection, source: Path) -> None:

@@ -11,7 +11,7 @@ class AlreadyServed(Exception):
 
 
 class FileLock:
-    """A lock beside a file, held until it is closed. Raise AlreadyServed when another process has it."""
+    """A lock next to a file, held until it is closed. Raise AlreadyServed when another process has it."""
 
     def __init__(self, path: Path) -> None:
         lock = path.with_name(path.name + ".lock")

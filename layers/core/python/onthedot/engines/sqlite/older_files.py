@@ -1,4 +1,4 @@
-"""The steps that bring a file of an earlier version to the present format. What they write is of that time."""
+"""The steps that bring a file from an earlier version to the current format. Each writes as that version did."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -49,7 +49,7 @@ _ITEMS: Final[dict[str, tuple[str, ...]]] = {
         f"SELECT 'tokens', id, json_object({_ABOUT}, 'token_hash', token_hash), (expires_at + 999) / 1000, NULL, NULL"  # noqa: S608
         " FROM api_tokens",
     ),
-    # The first versions stored marks of throttled tenants beside the limits.
+    # The first versions stored marks of throttled tenants next to the limits.
     "limits": (
         "SELECT 'limits', 'tenant#' || name, json_object('limits', content), NULL, NULL, NULL FROM limits"
         " WHERE substr(name, 1, 10) != 'throttled#'",
@@ -90,7 +90,7 @@ _ITEMS: Final[dict[str, tuple[str, ...]]] = {
 
 
 def _move_to_items(connection: sqlite3.Connection) -> None:
-    """Move everything that is no run, no blob and no message into the table of items."""
+    """Move everything that is not a run, blob or message into the table of items."""
     if _has(connection, "events"):
         connection.create_function("digest_of", 1, _digest_of, deterministic=True)
     for table, queries in _ITEMS.items():
@@ -121,7 +121,7 @@ def _minutes(rows: Iterable[sqlite3.Row]) -> Iterator[tuple[Any, ...]]:
         numbers = {
             f"{row['priority'][0]}_{name}": row[name]
             for row in found
-            for name in row.keys()  # noqa: SIM118 - a row is no mapping
+            for name in row.keys()  # noqa: SIM118 - a row is not a mapping
             if name not in ("tenant", "minute", "priority") and (row[name] or (row[name] == 0 and name == "max_ms"))
         }
         content = json_text.to_text({**numbers, "expires_at": expiry})

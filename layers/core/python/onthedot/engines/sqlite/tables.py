@@ -34,7 +34,7 @@ class NewerFile(Exception):
 
 
 def prepare(connection: sqlite3.Connection, path: str | Path) -> None:
-    """Create missing tables, and bring a file of an earlier version to this format, step by step. Raise NewerFile.
+    """Create missing tables, and bring a file from an earlier version to this format, step by step. Raise NewerFile.
 
     The caller has opened a transaction. When a step fails, or the process dies, the file stays as it was.
     """

@@ -27,7 +27,7 @@ from onthedot.targets.types import AwsTarget, LambdaTarget
 def answer_in_time(call: Call, phase: str, work: Callable[[], Answer]) -> Answer:
     """Return the answer of `work`, which runs in a thread, or an answer that it timed out or was stopped.
 
-    The thread runs on after that. `work` must end by its own time-outs, or the number of threads would grow.
+    The thread runs on after that. `work` must end by its own timeouts, or the number of threads would grow.
     """
     outcome: queue.SimpleQueue[Answer | BaseException] = queue.SimpleQueue()
 

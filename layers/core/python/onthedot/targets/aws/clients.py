@@ -51,15 +51,15 @@ def make_client(service: Any, read_seconds: float, *, session: Any = None, **con
 
 
 class Clients:
-    """A cache of a few clients by service and time-out. It is safe to use from several threads."""
+    """A cache of a few clients by service and timeout. It is safe to use from several threads."""
 
     def __init__(self, make: Callable[[str, float], Any]) -> None:
         self._make = lru_cache(_MOST_CLIENTS)(make)
-        # A thread may wait here for a client that is being made: its caller does not wait for it beyond the time-out.
+        # A thread may wait here for a client that is being made: its caller does not wait for it beyond the timeout.
         self._lock = threading.Lock()
 
     def client(self, service: str, timeout_ms: int) -> Any:
-        """Return a client whose time-out is this or up to twice as long."""
+        """Return a client whose timeout is this or up to twice as long."""
         with self._lock:
             return self._make(service, _bucket(timeout_ms))
 
@@ -96,7 +96,7 @@ def read_body(body: Any, limit: int) -> bytes:
 
 
 def _bucket(timeout_ms: int) -> float:
-    """Round the time-out up to a power of two, in seconds."""
+    """Round the timeout up to a power of two, in seconds."""
     return float(1 << math.ceil(math.log2(max(1, timeout_ms / 1000))))
 
 
@@ -130,7 +130,7 @@ class _Assumer(CredentialProvider):
     def _assume(self) -> dict[str, str]:
         """Return new credentials. botocore lets one thread in at a time.
 
-        Threads that waited for a failure get the same one. Otherwise each of them would wait for its own time-out.
+        Threads that waited for a failure get the same one. Otherwise each of them would wait for its own timeout.
         """
         if self._now() < self._until:
             raise RoleNotAssumed(self._refused)

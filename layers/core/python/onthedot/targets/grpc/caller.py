@@ -34,7 +34,7 @@ class Server:
 class GrpcCaller(Performer):
     """A performer of gRPC targets. It is safe to use from several threads.
 
-    It connects only to addresses that passed the deny list and uses no proxy. The call's time-out covers the resolution
+    It connects only to addresses that passed the deny list and uses no proxy. The call's timeout covers the resolution
     of the name, the questions about types and the call. With `allow_private` (on a local stage) it also calls loopback
     and private addresses. It reads a reply of up to 4 MiB, and cuts its JSON at the limit of results.
     """
@@ -44,7 +44,7 @@ class GrpcCaller(Performer):
         self._lookup = resolve
 
     def perform(self, call: Call) -> Answer:
-        """Make the call within its time-out and judge the reply. Nothing that the peer does makes this raise."""
+        """Make the call within its timeout and judge the reply. Nothing that the peer does makes this raise."""
         assert isinstance(call.definition.target, GrpcTarget)
         if not is_available():
             return refused("this worker lacks the package grpcio: pip install 'onthedot[grpc]'", "unsupported")

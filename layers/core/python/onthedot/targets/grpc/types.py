@@ -62,7 +62,7 @@ class UnaryMethod:
             raise ReflectionRefused(why, "bad_request") from None
 
     def decode(self, reply: bytes) -> str | None:
-        """Return the reply as JSON, or None when JSON cannot express it: the call succeeded all the same.
+        """Return the reply as JSON, or None when JSON cannot express it: the call succeeded anyway.
 
         Raise BadTypes when the bytes are not a message of the reply's type.
         """

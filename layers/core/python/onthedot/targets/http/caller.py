@@ -36,7 +36,7 @@ class HttpCaller(Performer):
     """A performer of HTTP targets. It is safe to use from several threads.
 
     It connects only to addresses that passed the deny list, also after a redirect, uses no proxy, and reads no more of
-    a reply than it keeps. The time-out covers everything up to the last byte of the last reply.
+    a reply than it keeps. The timeout covers everything up to the last byte of the last reply.
     With `allow_private` (on a local stage) it also calls loopback and private addresses, but never metadata addresses.
     """
 
@@ -46,7 +46,7 @@ class HttpCaller(Performer):
         self._lookup = resolve
 
     def perform(self, call: Call) -> Answer:
-        """Make the call within its time-out and judge the reply. Nothing that the peer does makes this raise."""
+        """Make the call within its timeout and judge the reply. Nothing that the peer does makes this raise."""
         countdown = Countdown(call.timeout_ms, call.stop)
         try:
             reply = self._follow(request_for(call), countdown)

@@ -68,7 +68,7 @@ class _Incoming(io.RawIOBase):
         self._sock.settimeout(self._countdown.left())
         count = self._sock.recv_into(buffer)
         if not count:
-            self._countdown.raise_if_stopped()  # in this case our own side closed the connection, not the peer
+            self._countdown.raise_if_stopped()  # then our side closed the connection, not the peer
         self._received += count
         if self._received > MAX_REPLY:
             raise HTTPException(f"more than {MAX_REPLY} bytes of headers and framing")

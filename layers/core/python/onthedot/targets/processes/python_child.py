@@ -1,8 +1,8 @@
 """Run an app's handlers, one at a time: `python -m …python_child private|open <app>`.
 
-This process and the worker exchange lines of JSON over a socket, which is the standard input at the start. The first
+This process and the worker exchange lines of JSON over a socket, which is its standard input at the start. The first
 line names the app's handlers, or says why the app cannot be imported. Then each run gets one answer, and lines before
-it report its progress. The supervisor ends this process when the worker dies. It sends SIGTERM when a run is to stop,
+it report its progress. The supervisor ends this process when the worker dies. It sends SIGTERM when a run must stop,
 and SIGKILL two seconds later. The handlers' standard output goes where the worker's standard error goes.
 """
 
@@ -42,7 +42,7 @@ def main() -> None:
             reply = run_handler(message, _log, link=link)
             stop.link = None
             link.end(reply)
-    os._exit(0)  # threads of the handlers do not keep it
+    os._exit(0)  # threads of the handlers do not keep it alive
 
 
 class _StopRequests:

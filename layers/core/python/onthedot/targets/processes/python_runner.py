@@ -40,11 +40,11 @@ _MAX_ERROR: Final = 500
 _STDERR: Final = 2
 _IMPORT_MS: Final = 60_000
 FEW: Final = 16
-"""Quick handlers share so many processes at most: as many calls share the commit of their ends."""
+"""Quick handlers share this many processes at most: as many calls share the commit of their ends."""
 STARTING: Final = 2 * (os.cpu_count() or 1)
-"""Most processes that start side by side."""
+"""The most processes that start side by side."""
 PATIENCE_SECONDS: Final = 0.002
-"""When calls wait and none has ended for so long, the handlers are not quick, and more processes get work."""
+"""When calls wait and none has ended for this long, the handlers are not quick, and more processes get work."""
 
 OnAnswer = Callable[[Answer], None]
 
@@ -200,7 +200,7 @@ class HandlerCalls:
         self._waker.wake()
 
     def begin(self, call: Call, answer: OnAnswer) -> None:
-        """Call the handler within the call's time-out. The answer may come in any thread."""
+        """Call the handler within the call's timeout. The answer may come in any thread."""
         assert isinstance(call.definition.target, PythonTarget)
         try:
             message = json.dumps(message_for(call, call.definition.target.handler)).encode() + b"\n"
@@ -234,7 +234,7 @@ class HandlerCalls:
         return self._closed and not (self._busy or self._waiting or self._starting)
 
     def close(self) -> bool:
-        """End the idle processes now, and the other ones when their calls end. Return whether there are none."""
+        """End the idle processes now, and the others when their calls end. Return whether there are none."""
         self._closed, self._warm = True, 0
         for process in self._idle:
             self._forget(process)
@@ -380,7 +380,7 @@ class HandlerCalls:
             calling.process.ask_to_end()
 
     def _end_process(self, process: HandlerProcess, calling: _Calling, answer: Callable[[str], Answer]) -> None:
-        """Answer the call when its process has ended: the next attempt must not run beside this one."""
+        """Answer the call when its process has ended: the next attempt must not run alongside this one."""
         self._forget(process)
         self._threads.submit(lambda: calling.answer(answer(process.end())))
 
@@ -418,7 +418,7 @@ class PythonRunner(Performer):
         self._thread.start()
 
     def perform(self, call: Call) -> Answer:
-        """Run the handler within the call's time-out."""
+        """Run the handler within the call's timeout."""
         if call.stop.reason is not None:
             return stopped(call)
         answers: SimpleQueue[Answer] = SimpleQueue()
@@ -426,7 +426,7 @@ class PythonRunner(Performer):
         return answers.get()
 
     def close(self) -> None:
-        """End the idle processes now, and the other ones when their calls end."""
+        """End the idle processes now, and the others when their calls end."""
         if self._thread.is_alive():
             closed: SimpleQueue[bool] = SimpleQueue()
             self._calls.soon(lambda: closed.put(self._calls.close()))
@@ -463,7 +463,7 @@ def handlers_of(app: str) -> list[str]:
 
 
 def report_from(values: Any) -> ProgressReport | None:
-    """Return the report that the process of a handler sent as a list of fraction and text. None: it is no report."""
+    """Return the report that the process of a handler sent as a list of fraction and text. None: it is not a report."""
     try:
         fraction, text = values
         return report_of(fraction, text)

@@ -87,7 +87,7 @@ class ReportedLines:
 _COMPLAINT_BYTES: Final = 4096
 """Bytes at the end of standard error that are kept."""
 _DRAIN_SECONDS: Final = 0.5
-"""How long the streams of an ended program are still read. Another process may hold them open for ever."""
+"""How long the streams of an ended program are still read. Another process may hold them open forever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class ShellRunner(Performer):
     error. It gets a directory of its own, which is also its home and is removed afterwards, and a new environment.
     When it ends, all processes that it started end too. They also end with the worker, even if that is killed.
 
-    The last tenth of the time-out, two seconds at most, is for ending. The program's group gets SIGTERM when it
+    The last tenth of the timeout, two seconds at most, is for ending. The program's group gets SIGTERM when it
     begins, and SIGKILL when three quarters of it are over.
     """
 

@@ -183,7 +183,7 @@ def _remove(directory: str) -> None:
 
 
 def _release_streams() -> None:
-    """Close this process's copies of the program's streams, or the worker would wait for their ends for ever."""
+    """Close this process's copies of the program's streams, or the worker would wait for their ends forever."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)

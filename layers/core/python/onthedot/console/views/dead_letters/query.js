@@ -52,7 +52,7 @@ export function verdict(group, clock) {
   return { tone: "idle", text: `unknown: no run has succeeded since ${since}` };
 }
 
-// What the reader chose: whole groups, and single runs beside them.
+// What the reader chose: whole groups, and single runs next to them.
 
 /** groups: {key: {filter, count, label}}; runs: Set of ids of executions. */
 export const NOTHING = { groups: {}, runs: new Set() };

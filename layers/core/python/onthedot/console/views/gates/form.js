@@ -15,7 +15,7 @@ const LIMITS = [
   ["burst", "Burst after a quiet time", "needs a rate per second"],
 ];
 
-/** A number, null for an empty field, and the text itself when it is no number: the API says what is wrong with it. */
+/** A number, null for an empty field, and the text itself when it is not a number: the API says what is wrong with it. */
 const read = (text) => (text.trim() === "" ? null : Number.isFinite(Number(text)) ? Number(text) : text);
 
 export function GateForm({ gate, onDone, onClose }) {

@@ -1,5 +1,5 @@
 // @ts-check
-// The cards beside the runs: next fires, run now, definition and changes.
+// The cards next to the runs: next fires, run now, definition and changes.
 import { html, useEffect, useState } from "../../lib/html.js";
 import { COPY } from "../../lib/copy_as.js";
 import { plural, word } from "../../lib/format.js";

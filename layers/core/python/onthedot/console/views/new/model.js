@@ -50,7 +50,7 @@ export const EMPTY = {
 
 export const fresh = () => ({ ...EMPTY, timezone: zone.peek() });
 
-/** A number for the API; a text that is none stays a text, so that the API says what is wrong with it. */
+/** A number for the API; text that is not a number stays text, so that the API says what is wrong with it. */
 const number = (text) => {
   const value = String(text).trim();
   return value === "" ? undefined : Number.isFinite(Number(value)) ? Number(value) : value;
@@ -72,7 +72,7 @@ function localText(time) {
 /** A local time as the API takes it: a browser leaves out seconds that are 0. */
 const withSeconds = (text) => (/T\d\d:\d\d$/.test(text) ? `${text}:00` : text);
 
-/** An instant of a local time in the reader's zone; a text that is none stays as it is. */
+/** An instant of a local time in the reader's zone; text that is not a time stays as it is. */
 const instant = (text) => {
   const date = new Date(text);
   return text === "" ? undefined : Number.isNaN(date.getTime()) ? text : date.toISOString();

@@ -1,5 +1,5 @@
 // @ts-check
-// The preview beside the form: words, the first day as a line, the next fires, and the same job as a command.
+// The preview next to the form: words, the first day as a line, the next fires, and the same job as a command.
 import { html } from "../../lib/html.js";
 import { COPY } from "../../lib/copy_as.js";
 import { count, plural } from "../../lib/format.js";

@@ -157,7 +157,7 @@ export function Causes({ data }) {
     ${rows.length ? html`<ul class="causes">${rows}</ul>` : html`<p class="pad faint">${known ? "Nothing failed, and nothing is held up." : "The failures are unavailable right now."}</p>`}<//>`;
 }
 
-/** The scheduler itself is late: nothing else explains what waits now. No page shows more, so it is no link. */
+/** The scheduler itself is late: nothing else explains what waits now. No page shows more, so it is not a link. */
 function lateTick({ status, last_tick: last }) {
   if (status !== "late") return [];
   const text = last

@@ -65,7 +65,7 @@ export function clockChange(from, zone, span = 25 * HOUR) {
 export const minutesOfDay = (change) => (change ? Math.min(1500, Math.max(1380, 1440 - change.hours * 60)) : 1440);
 
 /**
- * Rows of hours: [{start, hour: "14:00", day: "Sat" at the first row of a day, letters: "CEST" beside a change, isTwice, cells}].
+ * Rows of hours: [{start, hour: "14:00", day: "Sat" at the first row of a day, letters: "CEST" next to a change, isTwice, cells}].
  * `cells` has 60 places; a place before now, after the end, or in a gap of the clocks is null.
  */
 export function rowsOf(minutes, zone) {

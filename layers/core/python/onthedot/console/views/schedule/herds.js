@@ -39,7 +39,7 @@ export const levelOf = (runs, bounds, threshold) =>
         );
 
 /**
- * The minutes around one, if its runs started with a jitter of so many seconds: [{time, runs, was}]. Each run gets an offset of
+ * The minutes around one, if its runs started with a jitter of this many seconds: [{time, runs, was}]. Each run gets an offset of
  * its own between 0 and the jitter, so a minute gets the part of the jitter that lies in it.
  */
 export function withJitter(minutes, index, seconds, { before = 2, after = 16 } = {}) {

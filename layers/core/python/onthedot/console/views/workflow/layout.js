@@ -40,7 +40,7 @@ export function layoutOf(model, available) {
   return { width: x(columns.length - 1) + wide / 2 + 2, height, node: { ...NODE, width: wide }, nodes, edges };
 }
 
-/** How far each column moves so that the critical path has one height. A column beside it moves with the one before. */
+/** How far each column moves so that the critical path has one height. A column next to it moves with the one before. */
 function shifts(graph, model, columns, column) {
   const heights = columns.map(() => null);
   const path = model.critical_path.filter((key) => graph.hasNode(key));

@@ -320,7 +320,7 @@ def _item(stored: Stored) -> Item:
 
 
 def _values(stored: Stored) -> Iterator[tuple[str, Value]]:
-    """Yield the values. A null is none, and one of a type that no version writes is a text."""
+    """Yield the values. A null is left out, and a value of a type that no version writes becomes text."""
     for name, attribute in stored.items():
         ((kind, value),) = attribute.items()
         if name not in (PARTITION_KEY, SORT_KEY) and kind != "NULL":

@@ -25,7 +25,7 @@ def to_attribute(value: Stored) -> Attribute:
 def from_item(item: Mapping[str, Attribute]) -> dict[str, Any]:
     """Return the plain values of an item. Numbers stay text, which the codec turns into integers.
 
-    A null is no value. No version writes one.
+    A null is not a value. No version writes one.
     """
     return {name: next(iter(attribute.values())) for name, attribute in item.items() if "NULL" not in attribute}
 

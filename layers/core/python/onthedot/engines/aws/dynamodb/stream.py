@@ -29,7 +29,7 @@ def read_changes(records: Sequence[Mapping[str, Any]]) -> tuple[list[RecordChang
         try:
             if is_of_a_run(record):
                 changes.append(read_change(record))
-        except Exception as error:  # noqa: BLE001 (a record that no version foresaw must stop no other)
+        except Exception as error:  # noqa: BLE001 (one bad record must not stop the others)
             unreadable += 1
             about = {"keys": record.get("dynamodb", {}).get("Keys"), "error": repr(error)}
             _LOG.error("unreadable_record", extra=about)

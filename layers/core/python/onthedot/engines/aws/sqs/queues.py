@@ -31,7 +31,7 @@ LONGEST_HIDING_SECONDS: Final = 12 * 3600
 SHORT_POLL_SECONDS: Final = 4
 """The longest wait of one call. The clients of `wiring.aws` treat a connection as broken after 5 s without a reply."""
 LONG_POLL_SECONDS: Final = 20
-"""The longest wait that SQS allows, for a client that has a longer read time-out."""
+"""The longest wait that SQS allows, for a client that has a longer read timeout."""
 # The message was deleted meanwhile, or another worker received it, so there is nothing to delete or hide.
 _MESSAGE_IS_GONE: Final = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"})
 _VISIBLE: Final = "ApproximateNumberOfMessages"
@@ -104,7 +104,7 @@ class SqsRunQueues:
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
     ) -> Sequence[Received]:
-        """Wait in whole seconds, rounded up, and in several calls, each shorter than the client's read time-out."""
+        """Wait in whole seconds, rounded up, and in several calls, each shorter than the client's read timeout."""
         url = self._url(pool, priority)
         for seconds in _polls(wait_ms, self._poll_seconds):
             with translated("receive"):
@@ -216,7 +216,7 @@ def message_body(message: RunMessage) -> str:
 
 
 def read_message(body: str) -> RunMessage:
-    """Raise ValueError, KeyError or TypeError when the body is not a message of onthedot, or of a newer version."""
+    """Raise ValueError, KeyError or TypeError when the body is not our message, or is from a newer version."""
     fields = json.loads(body)
     refuse_newer_message(fields)
     return RunMessage(

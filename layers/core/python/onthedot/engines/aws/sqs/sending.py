@@ -98,7 +98,7 @@ class QueueSender:
         return _left(one, batch, reply)
 
     def _send_alone(self, one: _Sending, batch: Sequence[RunMessage], why: str) -> list[RunMessage]:
-        """Send each message of a refused batch by itself, so that one bad message does not keep back nine others."""
+        """Send each message of a refused batch separately, so that one bad message does not keep back nine others."""
         if len(batch) == 1:
             one.refuse(batch[0], why)
             return []
@@ -116,7 +116,7 @@ class QueueSender:
             self.failing.discard(one.queue)
             return
         if one.queue not in self.failing:
-            why = one.why or "it took not all messages"
+            why = one.why or "it did not take all messages"
             _LOG.error("queue_fails", extra={"queue": one.queue, "unsent": len(one.waiting), "error": why})
         self.failing.add(one.queue)
 

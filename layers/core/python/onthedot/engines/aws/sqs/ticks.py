@@ -42,7 +42,7 @@ def tick_body(tick: Tick) -> str:
 
 
 def read_tick(body: str, message_id: str, receive_count: int) -> Tick:
-    """Raise ValueError, KeyError or TypeError when the body is not a tick, or of a newer version."""
+    """Raise ValueError, KeyError or TypeError when the body is not a tick, or is from a newer version."""
     fields = json.loads(body)
     refuse_newer_message(fields)
     return Tick(
