@@ -32,7 +32,7 @@ class DataStack(Stack):
         for value in (own.table_name, own.table_arn, own.table_stream_arn or ""):
             self.export_value(value)
         self.table = self._restored() or own
-        """The table that the stage uses: its own one, or a restored one."""
+        """The table that the stage uses: its own, or a restored one."""
         self.blobs = self._bucket()
         CfnOutput(self, "TableName", value=self.table.table_name)
         CfnOutput(self, "BlobBucketName", value=self.blobs.bucket_name)

@@ -33,14 +33,14 @@ def verify(
     """Check the Standard-Webhooks signature of a call, and return its id: the execution, the same on every attempt.
 
     `body` has the bytes as they arrived. `key` is a signing key (`whsec_…`), or several while keys change. `now` is the
-    present in epoch seconds, if it is not the clock's. Raise NotVerified.
+    current time in epoch seconds, if it is not the clock's. Raise NotVerified.
     """
     message_id, stamp, signatures = (_header(headers, f"webhook-{name}") for name in ("id", "timestamp", "signature"))
     if not stamp.isdecimal() or not stamp.isascii() or len(stamp) > MOST_DIGITS:
         raise NotVerified("the header webhook-timestamp is not a time in seconds")
     present = time.time() if now is None else now
     if abs(present - int(stamp)) > tolerance_seconds:
-        raise NotVerified(f"the call was signed more than {tolerance_seconds:g} s before or after the present")
+        raise NotVerified(f"the call was signed more than {tolerance_seconds:g} s before or after now")
     keys = [key] if isinstance(key, str) else key
     if not any(is_signed_by(one, message_id, stamp, body, signatures) for one in keys):
         raise NotVerified("no signature fits: another key signed the call, or it was changed")

@@ -261,7 +261,7 @@ class JobName(Id):
 def find_job(api: Documents, text: str) -> str:
     """Return the id of the only job with this name: among recurring and event jobs, else among the newest others.
 
-    A text in the shape of an id is taken for one, without a call. Raise Ambiguous when several jobs have the name, and
+    Text in the shape of an id is treated as one, without a call. Raise Ambiguous when several jobs have the name, and
     NotThere when none has.
     """
     if is_id(text):

@@ -54,9 +54,9 @@ async def _sleep(seconds: float) -> None:
 
 # End
 class AsyncClient:
-    """A client of the API for an event loop. Each request is sent by a thread of the loop, which is free meanwhile.
+    """A client of the API for an event loop. A thread sends each request, so the loop stays free.
 
-    A call that is cancelled may still have its effect.
+    A call that is cancelled may still take effect.
     """
 
     def __init__(

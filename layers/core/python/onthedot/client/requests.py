@@ -108,7 +108,7 @@ def get(job_id: str) -> Operation[Job]:
 def change(job_id: str, options: ChangeOptions, if_version: int | None = None) -> Operation[Job]:
     """Return the call that changes a job, if it still has this version. None in the options is the API's null.
 
-    A call with a version is not repeated: the change of its first try would be taken for one of another client. A call
+    A call with a version is not repeated: the change of its first try would be mistaken for another client's. A call
     whose times count from now is not repeated either. Raise TypeError and ValueError as `job_request` does.
     """
     refuse_unknown(options, ChangeOptions, "change")

@@ -1,8 +1,8 @@
 """The progress of the passes over the slots of one shard. It decides where the next tick begins to read.
 
 Progress never moves back. A pass that left a record in a slot does not move past that slot. So the next tick reads the
-slot again. Progress that is after the present says nothing, since the clock of a dispatcher was wrong: it counts as the
-present.
+slot again. Progress in the future says nothing, since the clock of a dispatcher was wrong: it counts as
+now.
 """
 
 import json
@@ -59,7 +59,7 @@ def first_bucket(done: int, present: int) -> int:
 def completed(done: int, present: int, left_in: Iterable[int]) -> int:
     """Return the progress after a pass that left records in these buckets.
 
-    It is never later than the earliest of them, and never earlier than before, unless that was after the present.
+    It is never later than the earliest of them, and never earlier than before, unless that was in the future.
     """
     return max(min(done, present), min([present, *left_in]))
 

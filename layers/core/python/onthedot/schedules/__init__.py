@@ -1,4 +1,4 @@
-"""A calendar library: cron, intervals, time zones, and when they fire. It knows nothing of runs.
+"""A calendar library: cron, intervals, time zones, and when they fire. It knows nothing about runs.
 
 Five fields with names, steps, ranges over the end, `L`, `W`, `#`, and EventBridge's six fields inside `cron(...)`,
 whose weekdays are 1 to 7. Parsing is strict: what other crons read in two ways is refused with the spelling to use

@@ -140,7 +140,7 @@ def _of_priority(item: Item, priority: Priority) -> Counters | None:
 
 
 def _name(priority: Priority, name: str) -> str:
-    """Return a short name: it counts to the size of the item in each write."""
+    """Return a short name: it adds to the size of the item in each write."""
     return f"{priority.value[0]}_{name}"
 
 

@@ -91,7 +91,7 @@ class ExportWriter:
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """An export that was read from its first to its last line, and is whole."""
+    """An export that was read from its first to its last line, and is complete."""
 
     path: Path
     freeze_id: str | None
