@@ -200,6 +200,7 @@ def never_ending(worker: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterato
     test_is_over.set()
 
 
+@pytest.mark.slow
 def test_a_run_that_does_not_end_sends_no_other_message_around_again(
     worker: ModuleType, never_ending: FakeQueues, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,6 +213,7 @@ def test_a_run_that_does_not_end_sends_no_other_message_around_again(
     assert '"not_executed":[1]' in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [Unavailable("sqs"), KeyError("a bug")])
 def test_a_run_that_does_not_end_is_given_up_also_if_the_queue_fails(
     worker: ModuleType, never_ending: FakeQueues, error: Exception

@@ -69,6 +69,7 @@ def fences(assembly: Assembly, role: str) -> list[tuple[set[str], set[str], Any]
     return denials(statements_of(assembly, role))
 
 
+@pytest.mark.slow
 def test_a_jobs_call_reaches_nothing_of_ours_whatever_the_allow_list_says(
     prod: Assembly, fargate: Assembly, other: Assembly
 ) -> None:

@@ -140,6 +140,7 @@ def late_run(store: DynamoRunStore, seconds: int = 60) -> Record:
     return run.having(definition=definition).stored_in(store)
 
 
+@pytest.mark.slow
 def test_each_alarm_on_a_metric_of_ours_is_shown_to_fire_below(prod: Assembly) -> None:
     ours = {name for name, alarm in alarms(prod).items() if alarm["Namespace"] == "onthedot"}
     shown = set(re.findall(r'alarms\(prod\)\["([a-z-]+)"\]', Path(__file__).read_text()))

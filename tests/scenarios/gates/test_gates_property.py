@@ -8,6 +8,7 @@ QUICK = 3
 SEEDS = [*range(QUICK), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(QUICK, 24))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_gates_keep_their_rules_whatever_happens(seed: int) -> None:
     outcome = live_through(seed)

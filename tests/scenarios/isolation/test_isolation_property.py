@@ -38,6 +38,7 @@ def unexpected(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [repr(error) for error in errors if not isinstance(error, Unavailable)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_healthy_tenants_are_on_time_or_explained(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     with a_story(seed) as story:

@@ -107,6 +107,7 @@ def test_no_json_gives_a_500(api: Api, body: Any) -> None:
     check_new(api, json.dumps(body).encode())
 
 
+@pytest.mark.slow
 @given(fields=JOBS, where=st.sampled_from([{}, {"callback_url": URL}, {"callback_url": URL, "every": 3600}]))
 @settings(max_examples=500)
 def test_no_job_gives_a_500(api: Api, fields: dict[str, Any], where: dict[str, Any]) -> None:
@@ -219,6 +220,7 @@ def ids(api: Api, jobs: dict[str, str]) -> list[str]:
     return [*jobs.values(), worker.worker_id, worker.take()["execution_id"]]
 
 
+@pytest.mark.slow
 @given(data=st.data(), route=st.sampled_from(CALLS), version=st.none() | st.text(max_size=8))
 @settings(max_examples=2_000)
 def test_no_call_gives_a_500(api: Api, ids: list[str], data: st.DataObject, route: Route, version: str | None) -> None:

@@ -114,6 +114,7 @@ def test_a_peer_with_other_settings_is_shown_and_is_no_bar() -> None:
     assert not command.judge({tuned.row: faster})
 
 
+@pytest.mark.slow
 def test_a_tool_that_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     def measure(tool: Tool, sizes: Sizes) -> Figures:
         if tool is TOOLS[1]:

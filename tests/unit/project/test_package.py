@@ -86,6 +86,7 @@ def bare(programs: Path, tmp_path: Path) -> Bare:
     return Bare(programs, tmp_path)
 
 
+@pytest.mark.slow
 def test_only_the_packages_of_the_command_line_and_a_rest_worker_are_installed(programs: Path) -> None:
     found = {
         path.name.partition("-")[0].lower() for path in programs.parent.glob("lib/python*/site-packages/*.dist-info")
@@ -115,6 +116,7 @@ def test_the_preview_works(bare: Bare) -> None:
     assert output.count("09:00:00+0") == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["schedule", "--in", "1m", "--http", "https://x.example/"], ["get", "job_a"], ["gates", "list"], ["workers"]],

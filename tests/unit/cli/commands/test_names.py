@@ -1,5 +1,6 @@
 """Commands take the name of a job in place of its id, and ask back when they do not know it."""
 
+import pytest
 from click.testing import CliRunner
 
 from onthedot.cli.main import main
@@ -60,6 +61,7 @@ def test_an_ambiguous_name_stops_no_other_job(api: Api, onthedot: Command) -> No
     assert api.get(f"/v1/jobs/{job}").body["status"] == "PAUSED"
 
 
+@pytest.mark.slow
 def test_a_mistyped_id_or_name_is_answered_with_the_nearest_job(api: Api, onthedot: Command) -> None:
     job = api.job(every=3600, name="remind-42")
     for command in NAMED:

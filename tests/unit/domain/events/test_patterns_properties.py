@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from onthedot.events.patterns import check, index_keys, lookup_keys, matches
 from tests.unit.domain.events.strategies import details, envelopes, names, patterns, values, wanted
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(patterns(), envelopes())
 def test_a_pattern_that_matches_stands_where_the_event_looks(pattern: dict[str, Any], event: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
+import pytest
 from croniter import croniter  # type: ignore[import-untyped]
 from cronsim import CronSim, CronSimError
 from hypothesis import assume, given, settings
@@ -73,6 +74,7 @@ def over(low: int, high: int) -> st.SearchStrategy[str]:
     return spans(low, high, over=True).map(lambda span: span.partition("/")[0])
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(
     classic | st.builds("{} {} {} {} *".format, *modern),
@@ -84,6 +86,7 @@ def test_cronsim_agrees_in_utc(expression: str, start: datetime) -> None:
     assert ours(expression, "UTC", start, YEAR) == cronsims(expression, "UTC", start, YEAR)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     st.builds("{} {} {} * *".format, lists(0, 59) | minutes, lists(0, 3) | st.just("*"), st.just("*") | lists(1, 31)),

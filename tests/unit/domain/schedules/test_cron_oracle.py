@@ -39,6 +39,7 @@ def a_schedule(expression: str, timezone: str, policy: tuple[str, str]) -> Sched
         raise
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(expressions | daily, windows, policies)
 def test_fires_are_those_of_the_oracle(expression: str, window: tuple[str, datetime], policy: tuple[str, str]) -> None:
@@ -49,6 +50,7 @@ def test_fires_are_those_of_the_oracle(expression: str, window: tuple[str, datet
     assert fires_between(schedule, begin, end + 1, MANY) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(daily, windows, policies, st.integers(0, DAYS * 86_400_000 - 1))
 def test_next_is_the_oracles_from_any_millisecond(
