@@ -41,6 +41,8 @@ result_option = click.option(
 
 def printable(text: str) -> str:
     """Escape the characters that could control a terminal."""
+    if text.isprintable():
+        return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 

@@ -88,6 +88,9 @@ def _extra(record: logging.LogRecord) -> dict[str, Any]:
 
 def set_up_logging(*, as_json: bool) -> None:
     """Log to stderr: onthedot's records from INFO on, and those of other packages from WARNING on."""
+    # Looking up the caller, the thread and the task of each record takes as long as writing it, and no line has them.
+    logging._srcfile = None
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if as_json else PlainLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

@@ -10,7 +10,6 @@ class Stop:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._requested = threading.Event()
         self._reason: str | None = None
         self._interrupts: list[Callable[[], None]] = []
 
@@ -28,12 +27,14 @@ class Stop:
                 return
             self._reason = reason
             interrupts = list(self._interrupts)
-        self._requested.set()
         for interrupt in interrupts:
             interrupt()
 
     def wait(self, seconds: float) -> bool:
-        return self._requested.wait(seconds)
+        # Made here: each attempt has a Stop, and few wait for it.
+        requested = threading.Event()
+        with self.interrupting(requested.set):
+            return requested.wait(seconds)
 
     def on_ask(self, interrupt: Callable[[], None]) -> None:
         """Call this when the stop is requested, or now if it already was."""

@@ -39,7 +39,7 @@ _AT_ONCE: Final = 64 * 1024
 _MAX_ERROR: Final = 500
 _STDERR: Final = 2
 _IMPORT_MS: Final = 60_000
-FEW: Final = 16
+FEW: Final = 12
 """Quick handlers share this many processes at most: as many calls share the commit of their ends."""
 STARTING: Final = 2 * (os.cpu_count() or 1)
 """The most processes that start side by side."""
@@ -190,6 +190,7 @@ class HandlerCalls:
         """How many processes may be busy."""
         self._moved_at = 0.0
         """When a call began or ended last."""
+        self._stuck_since = -1.0
         self._look_at = math.inf
         """No call is late before this time."""
         self._closed = False
@@ -257,7 +258,10 @@ class HandlerCalls:
     def _hand_out(self, now: float) -> None:
         """Give waiting calls to idle processes, and start more when those that there are do not keep up."""
         if self._is_narrow and now - self._moved_at >= PATIENCE_SECONDS:
-            self._width = len(self._busy) + FEW
+            if self._stuck_since == self._moved_at:
+                self._width = len(self._busy) + FEW
+            # Before that the sockets are read once more: this thread may have been busy with something else.
+            self._stuck_since = self._moved_at
         while self._waiting and self._idle and len(self._busy) < self._width:
             self._send(self._waiting.popleft(), self._idle.pop(), now)
         for _ in range(min(len(self._waiting), self._width - len(self._busy), STARTING) - self._starting):
