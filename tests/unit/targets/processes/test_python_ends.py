@@ -12,6 +12,7 @@ from onthedot import RetryAfter, job
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import Answer
 from onthedot.core.stopping import Stop
+from onthedot.targets.processes import python_runner
 from onthedot.targets.processes.python_runner import PythonRunner, handlers_of
 from tests.unit.targets.kit import asking_when_it_runs, pids_in, runs, until
 from tests.unit.targets.processes.test_python import APP, a_call
@@ -77,6 +78,7 @@ def test_a_worker_that_is_killed_takes_its_handlers_with_it(tmp_path: Path, hand
 
 WORKER = """
 import sys
+from onthedot.targets.processes import python_runner
 from onthedot.targets.processes.python_runner import PythonRunner
 from tests.unit.targets.processes.test_python import APP, a_call
 PythonRunner(APP).perform(a_call(*sys.argv[1:]))
@@ -109,6 +111,15 @@ def test_an_app_that_cannot_be_imported_says_why(app: Path, source: str | None, 
         answer = runner.perform(a_call("echo"))
     assert (answer.ok, answer.retryable, answer.error_class) == (False, True, "broken_app")
     assert answer.error == str(caught.value)
+
+
+def test_a_process_that_cannot_be_started_fails_its_call_and_no_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with PythonRunner(APP) as runner:
+        with monkeypatch.context() as broken:
+            broken.setattr(python_runner, "Supervised", lambda *_, **__: 1 / 0)
+            answers = [runner.perform(a_call("echo")) for _ in range(2 * python_runner.STARTING)]
+        assert {answer.error_class for answer in answers} == {"not_started"}
+        assert runner.perform(a_call("echo", 1)).result == "1"
 
 
 def test_the_time_for_the_import_counts(app: Path) -> None:

@@ -314,6 +314,8 @@ class HandlerCalls:
             error = (str(broken), "broken_app")
         except OSError as failed:
             error = (f"the handler's process cannot be started: {failed.strerror}", "not_started")
+        except Exception as failed:  # noqa: BLE001 - a start that is never over would keep all calls waiting
+            error = (f"the handler's process cannot be started: {failed!r}", "not_started")
         self.soon(partial(self._not_started, *error) if any(error) else partial(self._started, process))
 
     def _started(self, process: HandlerProcess) -> None:
