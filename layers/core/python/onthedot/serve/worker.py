@@ -87,6 +87,9 @@ class EmbeddedWorker:
 
     def start(self) -> None:
         """Begin to start runs that are due."""
+        # Two guests: whatever is wrong with the calls of handlers, runs of other targets start.
+        if self._handlers is not None:
+            self._embedded.writer.join(self._handlers)
         self._embedded.writer.join(self)
 
     def stop(self, grace: float) -> None:
@@ -112,11 +115,10 @@ class EmbeddedWorker:
 
     def turn(self) -> float:
         """Start the runs that are due and have a place. Return when there is more to do."""
-        until = math.inf if self._handlers is None else self._handlers.turn()
         free = self._concurrency - len(self._running) - self._starting
         first = None if self._stopping or free <= 0 else self._embedded.queues.next_at(self._pool)
         if first is None:
-            return until
+            return math.inf
         wait_ms = min(first - self._engine.clock.now(), LONGEST_PAUSE_MS)
         if wait_ms <= 0 and (received := self._receive(min(free, MOST_AT_ONCE))):
             self._starting += len(received)
@@ -124,7 +126,7 @@ class EmbeddedWorker:
                 lambda: [self._start(one) for one in received], partial(self._settle_all, received)
             )
             return 0.0
-        return min(until, time.monotonic() + wait_ms / 1000)
+        return time.monotonic() + wait_ms / 1000
 
     def _wait_until_idle(self, seconds: float) -> bool:
         with self._changed:
