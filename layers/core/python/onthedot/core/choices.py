@@ -30,7 +30,10 @@ class OnParentFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The rule for retries: wait `backoff * factor**n`, at most `max_backoff`, with full jitter unless switched off."""
+    """The rule for retries: after failure number n wait `backoff * factor**(n-1)`, at most `max_backoff`.
+
+    With full jitter, unless it is switched off.
+    """
 
     max_retries: int = 3
     backoff_seconds: float = 2.0
