@@ -122,6 +122,13 @@ def test_a_process_that_cannot_be_started_fails_its_call_and_no_later_one(monkey
         assert runner.perform(a_call("echo", 1)).result == "1"
 
 
+def test_an_error_in_the_thread_of_the_calls_ends_no_other_call(caplog: pytest.LogCaptureFixture) -> None:
+    with PythonRunner(APP) as runner:
+        runner._calls.soon(lambda: 1 / 0)  # type: ignore[arg-type]
+        assert runner.perform(a_call("echo", 1)).result == "1"
+    assert "turn_failed" in caplog.messages
+
+
 def test_the_time_for_the_import_counts(app: Path) -> None:
     app.write_text("import time; time.sleep(60)")
     with PythonRunner("an_app") as runner:

@@ -5,6 +5,7 @@ of `PythonRunner`, or in `onthedot serve` the one that also stores their starts 
 """
 
 import json
+import logging
 import math
 import os
 import socket
@@ -46,6 +47,7 @@ STARTING: Final = 2 * (os.cpu_count() or 1)
 PATIENCE_SECONDS: Final = 0.002
 """When calls wait and none has ended for this long, the handlers are not quick, and more processes get work."""
 
+_LOG: Final = logging.getLogger(__name__)
 OnAnswer = Callable[[Answer], None]
 
 
@@ -447,13 +449,16 @@ class PythonRunner(Performer):
 
     def _work(self) -> None:
         while True:
-            until = self._calls.turn()
-            if self._calls.is_over:
-                self._calls.join()
-                self._selector.close()
-                return
-            for key, _ in self._selector.select(seconds_until(until)):
-                key.data()
+            try:
+                until = self._calls.turn()
+                if self._calls.is_over:
+                    break
+                for key, _ in self._selector.select(seconds_until(until)):
+                    key.data()
+            except Exception:  # noqa: BLE001 - whatever is wrong with one call, the others need this thread
+                _LOG.exception("turn_failed")
+        self._calls.join()
+        self._selector.close()
 
 
 def handlers_of(app: str) -> list[str]:
